@@ -39,8 +39,9 @@ Commands:
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
-  bench terminal [--quick]
-                          Costs of the chat at a terminal: start, echo of keys, long answers, against targets.
+  bench terminal [--quick | --debug]
+                          Costs of the chat at a terminal: start, echo of keys, long answers, stopping,
+                          against targets; --debug only tries the measurements.
   bench web [--quick | --debug]
                           Costs of the web service and its page in Chromium, against targets; --debug only
                           tries the measurements.
@@ -78,8 +79,9 @@ fn main() -> ExitCode {
         ["bench", "search", directory, "--quick"] => {
             bench::search(Some(directory), bench::Effort::Quick)
         }
-        ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
-        ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
+        ["bench", "terminal"] => bench::terminal(bench::Effort::Full, "release"),
+        ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick, "release"),
+        ["bench", "terminal", "--debug"] => bench::terminal(bench::Effort::Quick, "debug"),
         ["bench", "web"] => bench::web(bench::Effort::Full, "release"),
         ["bench", "web", "--quick"] => bench::web(bench::Effort::Quick, "release"),
         ["bench", "web", "--debug"] => bench::web(bench::Effort::Quick, "debug"),

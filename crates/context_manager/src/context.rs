@@ -304,7 +304,7 @@ impl ChatContext {
             .content
             .iter()
             .map(|content| match content {
-                Content::ToolResult { .. } | Content::Image(_) => false,
+                Content::ToolResult { .. } | Content::Image(_) | Content::Attached { .. } => false,
                 Content::ToolUse(call) => {
                     !self.call_ids.contains(&call.id) && ids.insert(call.id.as_str())
                 }

@@ -400,7 +400,7 @@ impl Unit {
 /// What can be said by the user: text and images, and at least something.
 fn sayable(content: &[Content]) -> Vec<Content> {
     let is_said = |content: &&Content| match content {
-        Content::Text { text } => !text.is_blank(),
+        Content::Text { text } | Content::Attached { text, .. } => !text.is_blank(),
         Content::Image(_) => true,
         _ => false,
     };
@@ -416,5 +416,5 @@ fn note(text: &str) -> Content {
 }
 
 fn says_something(content: &Content) -> bool {
-    !matches!(content, Content::Text { text } if text.is_blank())
+    content.words().is_none_or(|text| !text.is_blank())
 }

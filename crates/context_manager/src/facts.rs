@@ -64,7 +64,7 @@ pub(crate) struct Said {
 impl Facts {
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
         let parts = content.iter().filter_map(|content| match content {
-            Content::Text { text } => Some(text.to_string()),
+            Content::Text { text } | Content::Attached { text, .. } => Some(text.to_string()),
             Content::Image(image) => Some(format!("[image: {image}]")),
             _ => None,
         });
@@ -109,7 +109,7 @@ impl Facts {
 /// The text of a message, with its images in words and without anything else.
 pub(crate) fn plain_text(content: &[Content]) -> SharedText {
     let mut texts = content.iter().filter_map(|content| match content {
-        Content::Text { text } => Some(text.clone()),
+        Content::Text { text } | Content::Attached { text, .. } => Some(text.clone()),
         Content::Image(image) => Some(format!("[image: {image}]").into()),
         _ => None,
     });

@@ -112,7 +112,7 @@ fn what_was_asked_last_counts_even_if_a_turn_was_broken_off() {
 fn attached_files_and_automatic_notes_are_not_requests() {
     let tools = tools_of(Vocabulary::Standard);
     let mut message = said("explain @src/main.rs");
-    message.content.push(Content::Text { text: "The user attached src/main.rs:\ngrep x".into() });
+    message.content.push(Content::attached("src/main.rs", "grep x"));
     let messages = vec![message, said("[Automatic note] The user took back change 1.")];
     let (_, call) = read_answer(&answer(&request(&tools, messages)));
     let call = call.unwrap();

@@ -78,6 +78,13 @@ pub enum Content {
         /// The text.
         text: SharedText,
     },
+    /// A text that goes with what the user says, such as a file.
+    Attached {
+        /// What it is, such as its path.
+        name: String,
+        /// As a model reads it: the first line says what it is.
+        text: SharedText,
+    },
     /// An image, sent to models that can see.
     Image(Image),
     /// The model calls a tool.
@@ -103,6 +110,22 @@ pub enum Content {
         /// The block as received.
         block: Value,
     },
+}
+
+impl Content {
+    /// A text of this name that goes with what the user says.
+    pub fn attached(name: impl Into<String>, text: &str) -> Self {
+        let name = name.into();
+        Content::Attached { text: format!("The user attached {name}:\n{text}").into(), name }
+    }
+
+    /// What is said in words: by the model, by the user, or by what the user has attached.
+    pub fn words(&self) -> Option<&SharedText> {
+        match self {
+            Content::Text { text } | Content::Attached { text, .. } => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// A stored result is `{"ok": value}` or `{"error": {…}}`, so that no value can pass for an error.
@@ -147,6 +170,7 @@ mod tests {
             role: Speaker::User,
             content: vec![
                 Content::Text { text: "hi".into() },
+                Content::attached("a.rs", "fn a() {}"),
                 Content::ToolUse(ToolCall::new("1", "grep", Map::new())),
                 Content::Image(image.clone()),
                 Content::ToolResult {

@@ -67,7 +67,7 @@ fn message_text(content: &[Content]) -> String {
     let parts: Vec<String> = content
         .iter()
         .filter_map(|content| match content {
-            Content::Text { text } => Some(text.to_string()),
+            Content::Text { text } | Content::Attached { text, .. } => Some(text.to_string()),
             Content::Image(image) => Some(format!("[image: {image}]")),
             Content::ToolUse(call) => {
                 let arguments = readable(&Value::Object(call.arguments.clone()));

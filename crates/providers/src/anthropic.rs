@@ -111,7 +111,7 @@ fn assistant_block(part: &Content) -> Option<Value> {
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": arguments}))
         }
         Content::Opaque { block, .. } => Some(block.clone()),
-        Content::ToolResult { .. } | Content::Image(_) => None,
+        Content::ToolResult { .. } | Content::Image(_) | Content::Attached { .. } => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A name for a conversation, by which OpenAI finds the machine that has its beginning in the cache.
 
 use context_manager::{CacheHint, ModelRequest};
-use protocol::{Content, ContentHash};
+use protocol::ContentHash;
 
 /// Names longer than 64 characters are refused.
 const LENGTH: usize = 32;
@@ -13,10 +13,12 @@ pub(crate) fn cache_key(request: &ModelRequest) -> Option<String> {
     }
     let mut beginning = vec![request.model.clone(), request.system.clone()];
     let first = request.messages.first().map(|message| message.content.as_slice());
-    beginning.extend(first.unwrap_or_default().iter().filter_map(|content| match content {
-        Content::Text { text } => Some(text.to_string()),
-        _ => None,
-    }));
+    beginning.extend(
+        first
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|content| content.words().map(ToString::to_string)),
+    );
     let mut name = ContentHash::of(beginning.join("\0").as_bytes()).to_string();
     name.truncate(LENGTH);
     Some(name)

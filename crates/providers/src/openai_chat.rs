@@ -147,7 +147,10 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
                 let known = block.iter().filter(|(key, _)| quirks.returns(key));
                 fields.extend(known.map(|(key, value)| (key.clone(), value.clone())));
             }
-            Content::Opaque { .. } | Content::ToolResult { .. } | Content::Image(_) => {}
+            Content::Opaque { .. }
+            | Content::ToolResult { .. }
+            | Content::Image(_)
+            | Content::Attached { .. } => {}
         }
     }
     if texts.is_empty() && calls.is_empty() {

@@ -170,7 +170,7 @@ fn item(part: &Content, finder: Option<&str>) -> Option<Value> {
             "arguments": Value::Object(call.arguments.clone()).to_string(),
         })),
         Content::Opaque { block, .. } => Some(block.clone()),
-        Content::ToolResult { .. } | Content::Image(_) => None,
+        Content::ToolResult { .. } | Content::Image(_) | Content::Attached { .. } => None,
     }
 }
 

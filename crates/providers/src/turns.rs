@@ -125,11 +125,12 @@ struct WireTurns<'a> {
 }
 
 impl<'a> WireTurns<'a> {
-    /// Calls are the model's and answers are the user's, whatever message they were found in.
+    /// Calls are the model's, answers and attached files are the user's, whatever message they were found in.
     fn add(&mut self, message: &Message, content: &'a Content, provider: &str) {
         match content {
             Content::Text { text } if text.is_blank() => {}
-            Content::Text { text } if message.role != Speaker::Assistant => {
+            Content::Text { .. } if message.role == Speaker::Assistant => self.assistant(content),
+            Content::Text { text } | Content::Attached { text, .. } => {
                 self.user(|_, said| said.push(UserPart::Text(text.to_string().into())));
             }
             Content::Image(image) => {
@@ -152,7 +153,7 @@ impl<'a> WireTurns<'a> {
             }
             Content::Opaque { provider: owner, .. } if owner != provider => {}
             Content::Opaque { .. } => self.thoughts.push((self.index, content)),
-            Content::Text { .. } | Content::ToolUse(_) => self.assistant(content),
+            Content::ToolUse(_) => self.assistant(content),
         }
     }
 

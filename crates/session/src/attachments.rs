@@ -88,11 +88,8 @@ impl Attached {
         };
         let message = text_at(&value, "message");
         if let Some(file) = text_at(&value, "content") {
-            let mut text = format!("The user attached {path}:\n{file}");
-            if let Some(message) = message {
-                text = format!("{text}\n[{message}]");
-            }
-            self.content.push(Content::Text { text: text.into() });
+            let note = message.map(|message| format!("\n[{message}]")).unwrap_or_default();
+            self.content.push(Content::attached(path, &format!("{file}{note}")));
         }
         if report.images.is_empty() && value.get("media_type").is_some() {
             let why = message.unwrap_or("it is not text");

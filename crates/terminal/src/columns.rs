@@ -3,6 +3,7 @@
 //! Terminals do not agree about joined emoji. A text is counted as wide as the terminal that joins
 //! nothing shows it, so that no line is ever wider than it was counted.
 
+use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::ink::Ink;
@@ -45,24 +46,23 @@ impl ColumnCount {
     }
 }
 
-/// `text`, or as much of its beginning as fits into `width` columns, with `…` for the rest.
+/// `text`, or as much of its beginning as fits into `width` columns, with `…` for the rest. No joined
+/// character is taken apart.
 pub fn fit(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }
-    let mut kept = String::new();
     let mut counter = ColumnCount::default();
-    for c in text.chars() {
-        if counter.with(c) + 1 > width {
+    let mut end = 0;
+    for grapheme in text.graphemes(true) {
+        grapheme.chars().for_each(|c| counter.push(c));
+        if counter.columns + 1 > width {
             break;
         }
-        counter.push(c);
-        kept.push(c);
+        end += grapheme.len();
     }
-    if width > 0 {
-        kept.push('…');
-    }
-    kept
+    let more = if width > 0 { "…" } else { "" };
+    format!("{}{more}", &text[..end])
 }
 
 /// `text` with spaces for its tabs.
@@ -184,6 +184,7 @@ mod tests {
             ("漢字", 2, "…"),
             ("ab", 0, ""),
             ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+            ("👩\u{200D}🚀👩\u{200D}🚀", 7, "👩\u{200D}🚀…"),
         ];
         for (text, width, expected) in table {
             assert_eq!(fit(text, width), expected, "{text} in {width}");

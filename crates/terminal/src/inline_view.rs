@@ -106,8 +106,15 @@ impl<W: Write> InlineView<W> {
         self.end(live, out)
     }
 
-    /// Draws everything that is visible again, after the terminal has changed its size or was used by
-    /// another program.
+    /// Goes on below what another program has written meanwhile. The cursor stands at the start of a line, and the
+    /// living part was cleared before.
+    pub fn go_on(&mut self, size: ScreenSize) {
+        self.size = size;
+        self.drawn = LiveLines::default();
+        self.row = 0;
+    }
+
+    /// Draws everything that is visible again, after the terminal has changed its size.
     pub fn redraw(&mut self, size: ScreenSize, live: &LiveLines) -> io::Result<usize> {
         // The terminal may have wrapped the old rows anew, so where they are is not known. If it has not, this much of
         // them is visible, also in part, and lost if it is not written again.

@@ -157,7 +157,6 @@ impl InputBox {
             (KeyCode::Char('c'), CTRL) if self.buffer.is_empty() => InputAction::Interrupt,
             (KeyCode::Char('c'), CTRL) => self.clear(),
             (KeyCode::Char('d'), CTRL) if self.buffer.is_empty() => InputAction::Leave,
-            (KeyCode::Char('z'), CTRL) => InputAction::Suspend,
             (KeyCode::Char('l'), CTRL) => InputAction::Redraw,
             (KeyCode::Char('r'), CTRL) => {
                 self.search = Some(HistorySearch::default());

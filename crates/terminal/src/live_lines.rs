@@ -3,6 +3,7 @@
 use timeline::safe_text::harmless;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use crate::columns::fit;
 use crate::ink::Link;
 use crate::{Ink, columns};
 
@@ -64,7 +65,7 @@ impl InkLine {
     /// Adds what fits before column `end`, with `…` for the rest.
     pub(crate) fn push_fit(&mut self, ink: Ink, text: &str, end: usize) -> &mut Self {
         let safe = harmless(&text.replace(['\n', '\t'], " "));
-        let kept = cut(&safe, end.saturating_sub(self.used));
+        let kept = fit(&safe, end.saturating_sub(self.used));
         self.push_safe(ink, kept)
     }
 
@@ -82,7 +83,7 @@ impl InkLine {
         for (ink, text) in &self.pieces {
             // A line that is too long ends within the piece that reaches the last column.
             let ends_here = is_cut && columns(text) >= left;
-            let text = if ends_here { cut(&format!("{text} …"), left) } else { text.clone() };
+            let text = if ends_here { fit(&format!("{text} …"), left) } else { text.clone() };
             left -= columns(&text).min(left);
             line.push_str(&if style.colour { ink.paint(&text) } else { text });
             if ends_here {
@@ -91,25 +92,6 @@ impl InkLine {
         }
         line
     }
-}
-
-/// As much of the beginning of `text` as fits, by whole graphemes.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    if columns(text) <= width {
-        return text.to_owned();
-    }
-    if width == 0 {
-        return String::new();
-    }
-    let mut kept = String::new();
-    for grapheme in text.graphemes(true) {
-        if columns(&kept) + columns(grapheme) + 1 > width {
-            break;
-        }
-        kept.push_str(grapheme);
-    }
-    kept.push('…');
-    kept
 }
 
 /// What is open at some place of a painted line: attributes and a link.
@@ -181,7 +163,7 @@ pub fn wrap_painted(line: &str, width: usize) -> Vec<String> {
             continue;
         }
         let Some(grapheme) = rest.graphemes(true).next() else { break };
-        let safe = cut(&harmless(&grapheme.replace('\t', "    ")), width);
+        let safe = fit(&harmless(&grapheme.replace('\t', "    ")), width);
         if used + columns(&safe) > width {
             row.push_str(&open.ends());
             rows.push(format!("{}{safe}", open.begins()));

@@ -61,6 +61,14 @@ impl Markdown {
         self.form.push(safe)
     }
 
+    /// The last word, which is held back until its length is known. It may begin a line.
+    pub(crate) fn unfinished(&self) -> String {
+        match &self.form {
+            Form::Plain { .. } => String::new(),
+            Form::Styled(blocks) => blocks.unfinished(),
+        }
+    }
+
     /// Gives what is left at the end of the message, which ends with a line end.
     #[must_use]
     pub(crate) fn finish(mut self) -> String {

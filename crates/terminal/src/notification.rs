@@ -2,7 +2,7 @@
 
 use timeline::safe_text::harmless;
 
-use crate::live_lines::cut;
+use crate::columns::fit;
 
 /// Columns of a message. Desktops show about one line.
 const MOST_COLUMNS: usize = 100;
@@ -63,7 +63,7 @@ impl Notification {
     /// The bytes that say `text`; empty if nothing is to be said.
     pub fn bytes(&self, text: &str) -> String {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let text = cut(&harmless(&words.join(" ")), MOST_COLUMNS);
+        let text = fit(&harmless(&words.join(" ")), MOST_COLUMNS);
         // A semicolon separates the parts of a command.
         let text = text.replace(';', ",");
         let command = match self.channel {

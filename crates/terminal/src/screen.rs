@@ -64,6 +64,12 @@ impl<W: Write, N: Write> Screen<W, N> {
         &self.timeline
     }
 
+    /// The last word of what is being written, as long as it can still grow. It stands behind what was written, or
+    /// on a line of its own, and is drawn anew with every frame.
+    pub fn unfinished_word(&self) -> String {
+        self.drawing.unfinished()
+    }
+
     /// The lines below what is written: cards that wait for others of their kind, and calls that run at
     /// `now`, in milliseconds since 1970, each with the last `output` lines that it has printed.
     pub fn living(&self, now: i64, output: usize) -> Vec<String> {

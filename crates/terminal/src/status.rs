@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use timeline::money;
 use timeline::safe_text::harmless;
 
-use crate::live_lines::{InkLine, cut};
+use crate::columns::fit;
+use crate::live_lines::InkLine;
 use crate::{Ink, LiveStyle, columns};
 
 /// Silence of a server that is worth a word.
@@ -118,7 +119,7 @@ impl StatusLine {
         let mut parts = self.parts();
         // A long command leaves room for the rest.
         if let Some(first) = parts.first_mut().filter(|_| !self.is_silent()) {
-            first.text = cut(&harmless(&first.text), (style.width / 2).max(LEAST_WORDS));
+            first.text = fit(&harmless(&first.text), (style.width / 2).max(LEAST_WORDS));
         }
         let stop = if self.spinner.is_some() && !self.is_silent() { STOP_HINT } else { "" };
         let needed = |parts: &[StatusPart]| -> usize {

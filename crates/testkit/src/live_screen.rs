@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 pub use rustix::process::Signal;
-use rustix::process::{Pid, kill_process, kill_process_group};
+use rustix::process::{Pid, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Action, Termios, Winsize, tcflow, tcgetattr, tcgetpgrp, tcsetwinsize};
 pub use vt100::Screen;
@@ -237,10 +237,11 @@ impl LiveScreen {
         kill_process(self.process(), signal).expect("the program runs");
     }
 
-    /// Asks the program and what it has started to stop, as Ctrl-Z does, and waits until it has.
+    /// Asks the program to stop, and waits until it has. What it has started is left alone: a program that is just
+    /// starting another one could not stop before that one has begun, which would never be if it was stopped too.
     #[track_caller]
     pub fn stop(&mut self) {
-        kill_process_group(self.process(), Signal::TSTP).expect("the program runs");
+        self.signal(Signal::TSTP);
         self.wait_stopped();
     }
 
@@ -255,7 +256,13 @@ impl LiveScreen {
     /// keys that become signals may still reach its shell.
     #[track_caller]
     pub fn resume(&mut self) {
-        self.job.as_ref().expect("started by `start_as_job`").resume();
+        self.resume_after("");
+    }
+
+    /// The same after the shell has printed a line.
+    #[track_caller]
+    pub fn resume_after(&mut self, words: &str) {
+        self.job.as_ref().expect("started by `start_as_job`").resume(words);
     }
 
     /// The modes of the terminal, or those that the program left behind if it has ended.

@@ -189,17 +189,23 @@ impl<'a> FoldStep<'a> {
             _ => None,
         });
         let images = images.collect();
-        // The first text is what was said; others were attached to it.
-        let is_text = |part: &&Content| matches!(part, Content::Text { .. });
-        let first = content.iter().position(|part| is_text(&part));
-        let (attached, said): (Vec<_>, Vec<_>) =
-            content.iter().enumerate().partition(|(at, part)| is_text(part) && first != Some(*at));
-        let said: Vec<Content> = said.into_iter().map(|(_, part)| part.clone()).collect();
-        let attached = attached.into_iter().filter_map(|(_, part)| match part {
-            Content::Text { text } => Some(attached_text(&text.to_string())),
-            _ => None,
-        });
-        let attached = attached.collect();
+        let (mut said, mut attached, mut has_said) = (Vec::new(), Vec::new(), false);
+        for part in content {
+            match part {
+                Content::Attached { name, text } => {
+                    attached.push(attached_text(name, &text.to_string()));
+                }
+                // Logs of earlier versions hold attached files as further texts.
+                Content::Text { text } if has_said => {
+                    let text = text.to_string();
+                    attached.push(attached_text(name_in(&text), &text));
+                }
+                _ => {
+                    has_said |= matches!(part, Content::Text { .. });
+                    said.push(part.clone());
+                }
+            }
+        }
         let text = safe(&text_of(&said).to_string());
         self.add(ItemBody::Message(UserMessage { text, attached, images }));
     }
@@ -290,11 +296,15 @@ fn harmless(settings: &Settings) -> Settings {
     Settings { provider: one_line(provider), model: one_line(model), role }
 }
 
-/// The first line of an attachment says what it is.
-fn attached_text(text: &str) -> AttachedText {
-    let (head, body) = text.split_once('\n').unwrap_or((text, ""));
-    let name = head.strip_prefix("The user attached ").unwrap_or(head).trim_end_matches(':');
-    let title = match body.lines().count() {
+/// What an attached text is, in the words of its first line.
+fn name_in(text: &str) -> &str {
+    let head = text.lines().next().unwrap_or_default();
+    head.strip_prefix("The user attached ").unwrap_or(head).trim_end_matches(':')
+}
+
+fn attached_text(name: &str, text: &str) -> AttachedText {
+    // The first line says what it is.
+    let title = match text.lines().skip(1).count() {
         0 => one_line(name),
         1 => format!("{}, 1 line", one_line(name)),
         lines => format!("{}, {lines} lines", one_line(name)),

@@ -20,7 +20,8 @@ pub(crate) fn brief(value: &Value) -> Vec<String> {
     }
 }
 
-/// The exit code of a command, in any of the spellings that tools have for it.
+/// The exit code of a command. A log holds the spelling that callers of the tool are promised: that of most
+/// tools, of `run_code` in camelCase, of `bash`.
 pub(crate) fn exit_code(value: &Value) -> Option<i64> {
     ["exit_code", "exitCode", "return_code"].iter().find_map(|key| value.get(*key)?.as_i64())
 }

@@ -4,12 +4,15 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::fs::{Access, access};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::Error;
 use crate::temp_name::TempStem;
@@ -28,6 +31,60 @@ const FALLBACK_NAME: &str = "text";
 /// itself until it ends. `suggested_name` gives the file its name, so that the editor knows the
 /// language.
 pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Result<Vec<u8>, Error> {
+    EditorRun::default().edit(editor, suggested_name, text)
+}
+
+/// Editors that run one after the other, and the way to end them from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct EditorRun(Arc<Mutex<EditorState>>);
+
+#[derive(Debug, Default)]
+struct EditorState {
+    /// The editor that runs, if the kernel can name it.
+    running: Option<OwnedFd>,
+    is_over: bool,
+}
+
+impl EditorRun {
+    /// Does what [`edit_in_program`] does. It fails without starting anything after [`Self::end`].
+    pub fn edit(&self, editor: &str, suggested_name: &str, text: &[u8]) -> Result<Vec<u8>, Error> {
+        edit_with(editor, suggested_name, text, |command| {
+            let mut child = {
+                let mut state = self.lock();
+                if state.is_over {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                let child = command.spawn()?;
+                state.running = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
+                child
+            };
+            let status = child.wait();
+            self.lock().running = None;
+            status
+        })
+    }
+
+    /// Asks the editor to end, as the system does when it shuts down.
+    pub fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        if let Some(running) = &state.running {
+            // It may have ended by itself.
+            let _ = pidfd_send_signal(running, Signal::TERM);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, EditorState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn edit_with(
+    editor: &str,
+    suggested_name: &str,
+    text: &[u8],
+    run: impl FnOnce(&mut Command) -> io::Result<ExitStatus>,
+) -> Result<Vec<u8>, Error> {
     let failed = |reason: String| Error::Editor { editor: editor.to_owned(), reason };
     let io_failed = |error: io::Error| failed(format!("could not be given the text: {error}"));
     let mut words = editor.split_whitespace();
@@ -37,8 +94,7 @@ pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Resul
     let path = private.0.join(name);
     let options = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
     options.and_then(|mut file| file.write_all(text)).map_err(io_failed)?;
-    let status = Command::new(program).args(words).arg(&path).status();
-    match status {
+    match run(Command::new(program).args(words).arg(&path)) {
         Ok(status) if status.success() => fs::read(&path).map_err(io_failed),
         Ok(status) => Err(failed(format!("failed ({status})"))),
         Err(error) => Err(failed(format!("could not be started: {error}"))),
@@ -103,6 +159,8 @@ impl Drop for PrivateDir {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::*;
 
     #[test]
@@ -111,6 +169,24 @@ mod tests {
         let edited = edit_in_program("sed -i 1s/.*/new/", "dir/main.rs", b"old\nrest \xFF\n");
         assert_eq!(edited.unwrap(), b"new\nrest \xFF\n");
         assert_eq!(edit_in_program("true", "..", b"same").unwrap(), b"same");
+    }
+
+    #[test]
+    fn an_editor_can_be_ended_from_elsewhere_and_none_is_started_after_it() {
+        let place = testkit::Fixture::new("//- /editor.sh\necho >\"$1\"; exec sleep 1000\n");
+        let begun = place.path("begun");
+        mknodat(CWD, &begun, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let editor = format!("sh {} {}", place.path("editor.sh").display(), begun.display());
+        let run = EditorRun::default();
+        let edited = thread::scope(|scope| {
+            let edited = scope.spawn(|| run.edit(&editor, "a", b"x"));
+            fs::read(&begun).unwrap();
+            run.end();
+            edited.join().unwrap()
+        });
+        let message = format!("the editor {editor} failed (signal: 15 (SIGTERM))");
+        assert_eq!(edited.unwrap_err().to_string(), message);
+        assert!(run.edit("true", "a", b"x").is_err());
     }
 
     #[test]

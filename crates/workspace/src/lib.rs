@@ -52,7 +52,7 @@ mod watch;
 pub use background::lower_priority;
 pub use binary::{BinaryKind, describe_binary, is_binary};
 pub use cache_file::{CacheDraft, Mapped};
-pub use editor::{edit_in_program, find_program, show_in_program};
+pub use editor::{EditorRun, edit_in_program, find_program, show_in_program};
 pub use error::{Error, Escape};
 #[doc(hidden)]
 pub use faults::Faults;

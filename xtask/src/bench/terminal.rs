@@ -1,6 +1,8 @@
 //! `cargo xtask bench terminal`: what the chat costs at a real terminal. A scripted model sends long answers
 //! as fast as they are taken, and a screen model says when something can be seen.
 
+mod stopping;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -16,6 +18,7 @@ use super::client::{Memory, memory_in, ticks_in};
 use super::stats::Times;
 use super::verdict::{Verdict, at_most, below, pronounce};
 use crate::house::House;
+use stopping::{STOPS, StopFigures};
 
 const START_MS: f64 = 40.0;
 const ECHO_MS: f64 = 10.0;
@@ -51,6 +54,7 @@ struct Figures {
     start: Times,
     echo: Times,
     answers: Vec<AnswerFigures>,
+    stops: StopFigures,
 }
 
 /// What one long answer took.
@@ -68,16 +72,17 @@ struct AnswerFigures {
 }
 
 /// Measures, prints and judges; the exit code says whether every target was reached.
-pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
+pub(crate) fn run(effort: Effort, profile: &str) -> Result<ExitCode> {
     let house = House::find()?;
-    let binary = house.build("release")?;
+    let binary = house.build(profile)?;
     let (starts, answers) = match effort {
         Effort::Full => (20, 3),
         Effort::Quick => (5, 1),
     };
     let figures = measure(&binary, starts, answers)?;
     println!("\n{}", table(&figures));
-    println!("{starts} starts, {answers} answers of {} MB.\n", ANSWER_BYTES / 1024 / 1024);
+    let megabytes = ANSWER_BYTES / 1024 / 1024;
+    println!("{starts} starts, {answers} answers of {megabytes} MB, {STOPS} stops of each kind.\n");
     Ok(pronounce(&judge(&figures)))
 }
 
@@ -96,7 +101,8 @@ fn measure(binary: &Path, starts: usize, answers: usize) -> Result<Figures> {
     let mut echoes = Vec::new();
     let answers: Result<Vec<AnswerFigures>> =
         (0..answers).map(|_| long_answer(binary, &project, &pieces, &mut echoes)).collect();
-    Ok(Figures { start: Times::new(times?), echo: Times::new(echoes), answers: answers? })
+    let stops = stopping::measure(binary, &project, &pieces)?;
+    Ok(Figures { start: Times::new(times?), echo: Times::new(echoes), answers: answers?, stops })
 }
 
 fn chat(binary: &Path, project: &Fixture, server: &ModelServer) -> Command {
@@ -253,7 +259,7 @@ impl AnswerFigures {
 /// The answer that did worst counts.
 fn judge(figures: &Figures) -> Vec<Verdict> {
     let worst = |of: fn(&AnswerFigures) -> f64| figures.answers.iter().map(of).fold(0.0, f64::max);
-    vec![
+    let mut verdicts = vec![
         below("start to prompt, p50", figures.start.median(), START_MS, "ms"),
         below("key to echo during an answer, p50", figures.echo.median(), ECHO_MS, "ms"),
         below("key to echo during an answer, p95", figures.echo.percentile(95), ECHO_MS, "ms"),
@@ -261,11 +267,13 @@ fn judge(figures: &Figures) -> Vec<Verdict> {
         at_most("memory / answer", worst(AnswerFigures::memory_times), MEMORY_TIMES, "×"),
         at_most("largest frame of a key", worst(|it| it.quiet_frame as f64), FRAME_BYTES, "bytes"),
         at_most("written / answer", worst(AnswerFigures::written_times), WRITTEN_TIMES, "×"),
-    ]
+    ];
+    verdicts.extend(stopping::judge(&figures.stops));
+    verdicts
 }
 
 fn table(figures: &Figures) -> String {
-    let Figures { start, echo, answers } = figures;
+    let Figures { start, echo, answers, stops } = figures;
     let mut text = format!(
         "| start to prompt p50, ms | p90 | key to echo p50, ms | p95 | p99 |\n|---|---|---|---|---|\n\
          | {:.1} | {:.1} | {:.2} | {:.2} | {:.2} |\n\n\
@@ -291,7 +299,7 @@ fn table(figures: &Figures) -> String {
             answer.quiet_frame,
         );
     }
-    text
+    text + "\n" + &stopping::table(stops)
 }
 
 #[cfg(test)]
@@ -334,9 +342,12 @@ mod tests {
         };
         let times = |milliseconds| Times::new(vec![Duration::from_millis(milliseconds)]);
         let answers = vec![answer(1, 2048, 1 << 20), answer(2, 31 * 1024, 30 << 20)];
-        let figures = Figures { start: times(30), echo: times(4), answers };
+        let stops = StopFigures { esc: times(20), ctrl_c: times(30) };
+        let figures = Figures { start: times(30), echo: times(4), answers, stops };
         let verdicts = judge(&figures);
-        let shown: Vec<(&str, bool)> = verdicts.iter().map(|v| (&*v.what, v.passed)).collect();
+        let shown = verdicts.iter().map(|v| (&*v.what, v.passed));
+        let shown: Vec<(&str, bool)> =
+            shown.filter(|(what, _)| !what.contains("during an answer to")).collect();
         assert_eq!(
             shown,
             [
@@ -349,7 +360,7 @@ mod tests {
                 ("written / answer: 3.00 × (≤ 2 ×)", false),
             ]
         );
-        assert_eq!(table(&figures).lines().count(), 8);
+        assert_eq!(table(&figures).lines().count(), 12);
     }
 
     #[test]

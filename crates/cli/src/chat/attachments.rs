@@ -24,7 +24,7 @@ pub(crate) async fn with_mentioned(executor: &ToolExecutor, message: String) -> 
         // The first is the text that the file goes with.
         let is_file = file.content.len() > 1;
         match if is_file { None } else { pointed_at(executor, &path).await } {
-            Some(Ok(text)) => attached.content.push(Content::Text { text: text.into() }),
+            Some(Ok(found)) => attached.content.push(found),
             Some(Err(why)) => attached.notes.push(why),
             None => {
                 attached.content.extend(file.content.into_iter().skip(1));

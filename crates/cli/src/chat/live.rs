@@ -11,6 +11,7 @@ mod keys;
 mod programs;
 mod progress;
 mod questions;
+mod state;
 mod waiting_messages;
 
 use std::future::Future;
@@ -21,25 +22,20 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use protocol::{ActivityEvent, LogEntry};
-use terminal::{
-    InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker,
-    SubmissionKind, Viewer,
-};
+use terminal::{InputBox, KeyMoment, MentionCandidate, Notification, Picker, SubmissionKind};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::ChatScreen;
-use super::ctrl_c::CtrlC;
 use super::live_parts::history_file::HistoryFile;
 use super::live_parts::mention_source::MentionSource;
-use crate::interrupt::StopSignal;
-use crate::output::{self, DrawnTerminal, Stream};
+use crate::output::{self, Stream};
 pub(crate) use feeds::Feeds;
 use feeds::{next_activity, next_entry, next_question};
-use keyboard::{Keyboard, KeyboardLooks};
+use keyboard::KeyboardLooks;
 use programs::ForeignProgram;
 use progress::TurnProgress;
-use questions::LiveQuestion;
+use state::{Canvas, LiveSignals, MentionSearch, NextWish, OpenViews, OwnTerminal, PressedKeys};
 use waiting_messages::WaitingMessages;
 
 /// The least time between two frames that no key has caused.
@@ -77,55 +73,23 @@ enum Happened {
     Time,
 }
 
-/// The terminal while it is ours.
-struct OwnTerminal {
-    keys: Keyboard,
-    modes: KeyModes,
-}
-
-impl OwnTerminal {
-    fn take() -> io::Result<Self> {
-        let modes = KeyModes::enter()?;
-        Ok(Self { keys: Keyboard::start()?, modes })
-    }
-}
-
 /// The state of everything that is drawn below the conversation, and the terminal itself.
 pub(crate) struct Live {
-    view: InlineView<DrawnTerminal>,
-    colour: bool,
     terminal: Option<OwnTerminal>,
-    stop: StopSignal,
-    suspended: tokio::signal::unix::Signal,
-    resized: tokio::signal::unix::Signal,
+    canvas: Canvas,
+    signals: LiveSignals,
+    pressed: PressedKeys,
     pub(crate) input: InputBox,
     history: HistoryFile,
-    mentions: Option<Arc<MentionSource>>,
-    candidates: Option<JoinHandle<Vec<MentionCandidate>>>,
-    question: Option<LiveQuestion>,
-    picker: Option<Picker>,
-    viewer: Option<Viewer>,
-    /// What was picked; `Some(None)` if the list was closed.
-    picked: Option<Option<usize>>,
-    program: Option<ForeignProgram>,
+    completion: MentionSearch,
+    open: OpenViews,
     waiting: WaitingMessages,
     pub(crate) progress: TurnProgress,
     /// What the status line tells beside the turn.
     pub(crate) standing: Standing,
     /// Tokens of the conversation, as the last answer has told.
     context_tokens: Option<u64>,
-    wanted: Option<Wanted>,
-    /// The user does not wait for what runs.
-    leaves_at_once: bool,
-    ctrl_c: CtrlC,
-    last_esc: Option<Instant>,
-    looks: KeyboardLooks,
-    last_key: Option<Instant>,
-    due: Option<Instant>,
-    last_frame: Instant,
-    notify: Notification,
-    /// Whether the last finished line is blank.
-    ends_blank: bool,
+    wish: NextWish,
 }
 
 /// Facts of the session for the status line.
@@ -157,64 +121,41 @@ impl Live {
     /// Takes the terminal. It is given back when this is dropped.
     pub(crate) fn begin(options: LiveOptions) -> anyhow::Result<Self> {
         let (history, entries) = HistoryFile::open(options.history);
-        let style = Stream::Err.style();
-        let stop = StopSignal::listen_at_terminal()?;
-        let suspend = rustix::process::Signal::TSTP.as_raw();
-        let suspended =
-            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(suspend))?;
-        let resized =
-            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::window_change())?;
+        let signals = LiveSignals::listen()?;
         let now = Instant::now();
         output::hold_back();
-        let live = Self {
-            view: InlineView::new(DrawnTerminal, output::screen_size()),
-            colour: style.colours,
+        Ok(Self {
+            canvas: Canvas::new(options.notify, now),
             terminal: Some(OwnTerminal::take()?),
-            stop,
-            suspended,
-            resized,
+            signals,
+            pressed: PressedKeys::none_before(now),
             input: InputBox::new(entries),
             history,
-            mentions: None,
-            candidates: None,
-            question: None,
-            picker: None,
-            viewer: None,
-            picked: None,
-            program: None,
+            completion: MentionSearch::default(),
+            open: OpenViews::default(),
             waiting: WaitingMessages::default(),
             progress: TurnProgress::default(),
             standing: Standing::default(),
             context_tokens: None,
-            wanted: None,
-            leaves_at_once: false,
-            ctrl_c: CtrlC::default(),
-            last_esc: None,
-            looks: KeyboardLooks::at(now),
-            last_key: None,
-            due: Some(now),
-            last_frame: now,
-            notify: options.notify,
-            ends_blank: true,
-        };
-        Ok(live)
+            wish: NextWish::default(),
+        })
     }
 
     pub(crate) fn set_mentions(&mut self, mentions: Arc<MentionSource>) {
-        self.mentions = Some(mentions);
+        self.completion.mentions = Some(mentions);
     }
 
     /// Empties the screen.
     pub(crate) fn erase(&mut self) -> anyhow::Result<()> {
         output::take_lines();
-        self.view.erase()?;
-        self.draw_soon(Instant::now());
+        self.canvas.view.erase()?;
+        self.canvas.draw_soon(Instant::now());
         Ok(())
     }
 
     /// The exit code for the signal that ends the chat, if one does.
     pub(crate) fn exit_code(&self) -> Option<u8> {
-        self.stop.exit_code()
+        self.signals.stop.exit_code()
     }
 
     /// Waits until the user wants something.
@@ -224,7 +165,7 @@ impl Live {
         feeds: &mut Feeds,
     ) -> anyhow::Result<Wanted> {
         loop {
-            if let Some(wanted) = self.wanted.take() {
+            if let Some(wanted) = self.wish.wanted.take() {
                 return Ok(wanted);
             }
             if let Some(submission) = self.next_waiting(feeds) {
@@ -241,14 +182,14 @@ impl Live {
         feeds: &mut Feeds,
         picker: Picker,
     ) -> anyhow::Result<Option<usize>> {
-        self.picker = Some(picker);
-        self.draw_soon(Instant::now());
+        self.open.picker = Some(picker);
+        self.canvas.draw_soon(Instant::now());
         loop {
-            if let Some(picked) = self.picked.take() {
+            if let Some(picked) = self.open.picked.take() {
                 return Ok(picked);
             }
-            if self.wanted.is_some() {
-                self.picker = None;
+            if self.wish.wanted.is_some() {
+                self.open.picker = None;
                 return Ok(None);
             }
             self.step(screen, feeds, None).await?;
@@ -273,7 +214,7 @@ impl Live {
                 stepped = self.step(screen, feeds, Some(cancel)) => stepped?,
                 done = &mut work => break done,
             }
-            if self.leaves_at_once {
+            if self.wish.at_once {
                 return Ok(None);
             }
         };
@@ -282,7 +223,7 @@ impl Live {
         }
         self.progress.end();
         self.look_for_questions(feeds)?;
-        self.draw_soon(Instant::now());
+        self.canvas.draw_soon(Instant::now());
         Ok(Some(done))
     }
 
@@ -303,16 +244,17 @@ impl Live {
             // The terminal is gone, and the signal that tells so may come a little later.
             Happened::Input(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 self.terminal = None;
-                self.wanted = Some(Wanted::Leave);
+                self.wish.wanted = Some(Wanted::Leave);
                 cancel.into_iter().for_each(CancellationToken::cancel);
             }
             Happened::Input(event) => {
-                let pressed = KeyMoment { earliest: self.looks.empty, latest: Instant::now() };
+                let pressed =
+                    KeyMoment { earliest: self.pressed.looks.empty, latest: Instant::now() };
                 self.input_event(screen, feeds, cancel, event?, pressed)?;
                 // A flood of keys is not drawn key by key.
                 let has_more = self.terminal.as_ref().is_some_and(|own| own.keys.has_more());
-                self.draw_soon(match has_more {
-                    true => self.last_frame + FRAME_TIME,
+                self.canvas.draw_soon(match has_more {
+                    true => self.canvas.last_frame + FRAME_TIME,
                     false => Instant::now(),
                 });
             }
@@ -322,38 +264,39 @@ impl Live {
                     let Some(entry) = feeds.written_before() else { break };
                     self.entry(screen, &entry)?;
                 }
-                self.draw_soon(self.last_frame + FRAME_TIME);
+                self.canvas.draw_soon(self.canvas.last_frame + FRAME_TIME);
             }
             Happened::Activity(event) => {
                 self.progress.activity(Instant::now());
                 screen.activity(&event)?;
-                self.draw_soon(self.last_frame + FRAME_TIME);
+                self.canvas.draw_soon(self.canvas.last_frame + FRAME_TIME);
             }
             Happened::Asked => {}
             Happened::Candidates(candidates) => {
                 self.input.set_candidates(candidates);
-                self.draw_soon(Instant::now());
+                self.canvas.draw_soon(Instant::now());
             }
-            Happened::BackFromProgram => self.back_from_program(screen, feeds).await?,
+            Happened::BackFromProgram => self.back_from_program(screen, feeds)?,
             Happened::Attached => self.attached(feeds),
-            Happened::Resized if self.program.is_none() => {
+            Happened::Resized if self.open.program.is_none() => {
                 self.resized(screen, output::screen_size())?
             }
             // The size is asked for when the terminal is ours again.
             Happened::Resized => {}
             Happened::Suspended => self.suspend(screen)?,
             Happened::Stopped => {
-                self.wanted = Some(Wanted::Leave);
+                self.wish.wanted = Some(Wanted::Leave);
+                self.end_program().await;
                 if let Some(cancel) = cancel {
                     // The work ends by it, and this is not asked again meanwhile.
                     cancel.cancel();
-                    self.stop.at_once.cancelled().await;
-                    self.leaves_at_once = true;
+                    self.signals.stop.at_once.cancelled().await;
+                    self.wish.at_once = true;
                 }
             }
             Happened::Time => {
                 if self.progress.is_working() {
-                    self.draw_soon(Instant::now());
+                    self.canvas.draw_soon(Instant::now());
                 }
             }
         }
@@ -368,45 +311,39 @@ impl Live {
     }
 
     async fn happens(&mut self, feeds: &mut Feeds) -> Happened {
-        let Self {
-            terminal, looks, resized, candidates, program, waiting, stop, suspended, ..
-        } = self;
+        let Self { terminal, pressed, signals, completion, open, waiting, wish, .. } = self;
+        let looks = &mut pressed.looks;
         let wakes = [
-            self.due.map(|due| due.max(self.last_frame)),
-            self.progress.is_working().then(|| self.last_frame + CLOCK_TIME),
-            self.question.as_ref().and_then(|question| question.look_at(looks.last)),
+            self.canvas.due.map(|due| due.max(self.canvas.last_frame)),
+            self.progress.is_working().then(|| self.canvas.last_frame + CLOCK_TIME),
+            open.question.as_ref().and_then(|question| question.look_at(looks.last)),
         ];
-        let wake = wakes.into_iter().flatten().filter(|_| program.is_none()).min();
+        let wake = wakes.into_iter().flatten().filter(|_| open.program.is_none()).min();
         tokio::select! {
             biased;
             event = next_event(terminal, looks) => Happened::Input(event),
-            Some(()) = resized.recv() => Happened::Resized,
-            () = finished(program) => Happened::BackFromProgram,
+            Some(()) = signals.resized.recv() => Happened::Resized,
+            () = finished(&mut open.program) => Happened::BackFromProgram,
             () = at(wake) => Happened::Time,
             // What is written came first: a report may be about it.
             Some(entry) = next_entry(&mut feeds.written) => Happened::Written(Box::new(entry)),
             Some(event) = next_activity(&mut feeds.activity) => Happened::Activity(event),
             () = next_question(&mut feeds.questions) => Happened::Asked,
-            found = next_candidates(candidates) => Happened::Candidates(found),
+            found = next_candidates(&mut completion.candidates) => Happened::Candidates(found),
             () = waiting.is_attached() => Happened::Attached,
-            Some(()) = suspended.recv() => Happened::Suspended,
-            () = stop.cancel.cancelled(), if !matches!(self.wanted, Some(Wanted::Leave)) => {
+            Some(()) = signals.suspended.recv() => Happened::Suspended,
+            () = signals.stop.cancel.cancelled(), if !matches!(wish.wanted, Some(Wanted::Leave)) => {
                 Happened::Stopped
             }
         }
-    }
-
-    /// A frame is wanted then, or earlier if one was.
-    fn draw_soon(&mut self, then: Instant) {
-        self.due = Some(self.due.map_or(then, |due| due.min(then)));
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
         let rest = output::take_lines();
-        let _ = self.view.frame(&rest, &terminal::LiveLines::default());
-        let _ = self.view.clear();
+        let _ = self.canvas.view.frame(&rest, &terminal::LiveLines::default());
+        let _ = self.canvas.view.clear();
         self.terminal = None;
         output::let_go();
     }

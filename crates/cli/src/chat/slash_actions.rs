@@ -45,7 +45,9 @@ impl Chat {
     pub(super) async fn command(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
         match command {
             ChatCommand::Exit => return Ok(false),
-            ChatCommand::Help => self.show(&help(&UserCommands::load(&self.project))),
+            ChatCommand::Help => {
+                self.show(&help(&UserCommands::load(&self.project), Stream::Err.style()));
+            }
             ChatCommand::Role(None) => self.roles(),
             ChatCommand::Plan => self.plan(),
             ChatCommand::Context => self.context(),

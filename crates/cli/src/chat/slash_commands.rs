@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_the_help_and_no_name_is_taken_twice() {
-        let help = help(&UserCommands::default());
+        let help = help(&UserCommands::default(), terminal::OutputStyle::PIPE);
         let mut names: Vec<&str> = COMMANDS
             .iter()
             .flat_map(|info| info.aliases.iter().copied().chain([info.name]))

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
+use jiff::{Timestamp, ToSpan as _, Zoned};
 use serde_json::json;
 use store::{
     Favourites, ListFilter, ModelStats, SessionId, SessionInfo, SessionStats, Stats, StatsFilter,
@@ -86,7 +86,8 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
     let short = short_ids(sessions.iter().map(|info| &info.id));
     let mut text = tables(&stats, &short, Stream::Out.width());
     if is_all {
-        text.push_str(&days(&sessions, Timestamp::now()).unwrap_or_default());
+        let days = days(&sessions, &Timestamp::now().to_zoned(TimeZone::system()));
+        text.push_str(&days.unwrap_or_default());
     }
     output::result(text.trim_end())?;
     Ok(ExitCode::SUCCESS)
@@ -123,10 +124,11 @@ fn tables(stats: &Stats, short: &BTreeMap<&SessionId, &str>, width: Option<usize
     [tools, models, sessions].join("\n")
 }
 
-/// The tokens of each of the last days, UTC, today last. A session counts on the day it was last written to.
-fn days(sessions: &[SessionInfo], now: Timestamp) -> Option<String> {
-    let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
-    let first = day(now).checked_sub((DAYS - 1).days()).ok()?;
+/// The tokens of each of the last days where the user is, today last. A session counts on the day it was last
+/// written to.
+fn days(sessions: &[SessionInfo], now: &Zoned) -> Option<String> {
+    let day = |time: Timestamp| time.to_zoned(now.time_zone().clone()).date();
+    let first = now.date().checked_sub((DAYS - 1).days()).ok()?;
     let mut tokens = vec![0; usize::try_from(DAYS).ok()?];
     for session in sessions {
         let Ok(updated) = Timestamp::from_millisecond(session.updated) else { continue };
@@ -244,11 +246,16 @@ mod tests {
             session(updated.as_millisecond(), input)
         };
         let all = [at("2026-03-27", 800), at("2026-03-26", 100), at("2026-02-01", 9_000)];
-        let told = days(&all, now).unwrap();
-        let expected =
-            format!("\ntokens by day since 2026-03-01, at most 800\n{}▁█ \n", " ".repeat(25));
-        assert_eq!(told, expected);
-        assert_eq!(days(&[], now), None);
+        // Half past eleven in Greenwich is the next day further east.
+        for (hours, drawn) in [(0, "▁█ "), (2, " ▁█"), (-5, "▁█ ")] {
+            let now = now.to_zoned(TimeZone::fixed(jiff::tz::offset(hours)));
+            let told = days(&all, &now).unwrap();
+            let blank = " ".repeat(25);
+            let expected =
+                format!("\ntokens by day since 2026-03-01, at most 800\n{blank}{drawn}\n");
+            assert_eq!(told, expected, "{hours}");
+            assert_eq!(days(&[], &now), None);
+        }
     }
 
     fn session(updated: i64, input: u64) -> SessionInfo {

@@ -51,7 +51,9 @@ impl ContextUse {
     fn add(&mut self, message: &Message, image_tokens: &dyn Fn(u32, u32) -> u64) {
         for content in &message.content {
             match content {
-                Content::Text { text } => self.messages += tokens(&text.to_string()),
+                Content::Text { text } | Content::Attached { text, .. } => {
+                    self.messages += tokens(&text.to_string());
+                }
                 Content::Image(image) => self.images += image_tokens(image.width, image.height),
                 Content::ToolUse(call) => {
                     let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();

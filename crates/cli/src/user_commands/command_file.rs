@@ -9,7 +9,17 @@ pub(crate) struct UserCommand {
     pub(crate) about: String,
     /// What is typed after the name, such as `[FILE]`.
     pub(crate) argument_hint: Option<String>,
-    body: String,
+    body: Vec<BodyPiece>,
+}
+
+/// A part of the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum BodyPiece {
+    Text(String),
+    /// Everything that is typed after the name.
+    AllArguments,
+    /// A word of it, counted from 0.
+    Argument(usize),
 }
 
 /// What stands above and below the description of a command.
@@ -18,6 +28,8 @@ const FENCE: &str = "---";
 const ABOUT_LENGTH: usize = 60;
 /// Stands for everything that is typed after the name.
 const ALL_ARGUMENTS: &str = "ARGUMENTS";
+/// What can be typed after a name, if the file does not say it.
+const ANY_ARGUMENTS: &str = "[ARGUMENTS]";
 
 impl UserCommand {
     /// Reads a file: an optional block with `description` and `argument-hint` between two lines of
@@ -47,12 +59,15 @@ impl UserCommand {
         if body.is_empty() {
             return Err("has no text to send".to_owned());
         }
+        let pieces = pieces(body);
+        let takes_arguments = pieces.iter().any(|piece| !matches!(piece, BodyPiece::Text(_)));
+        let hint = argument_hint.filter(|hint| !hint.is_empty());
         let first = || body.lines().next().unwrap_or_default().chars().take(ABOUT_LENGTH).collect();
         Ok(Self {
             name: name.to_owned(),
             about: about.filter(|about| !about.is_empty()).unwrap_or_else(first),
-            argument_hint: argument_hint.filter(|hint| !hint.is_empty()),
-            body: body.to_owned(),
+            argument_hint: hint.or_else(|| takes_arguments.then(|| ANY_ARGUMENTS.to_owned())),
+            body: pieces,
         })
     }
 
@@ -67,32 +82,47 @@ impl UserCommand {
     pub(crate) fn message(&self, arguments: &str) -> String {
         let arguments = arguments.trim();
         let each = argument_words(arguments);
-        let (mut message, mut has_place) = (String::new(), false);
-        let mut rest = self.body.as_str();
-        while let Some(at) = rest.find('$') {
-            message.push_str(&rest[..at]);
-            let after = &rest[at + 1..];
-            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            // What was typed is not read again: it may hold such signs itself.
-            if let Some(after) = after.strip_prefix(ALL_ARGUMENTS) {
-                message.push_str(arguments);
-                (rest, has_place) = (after, true);
-            } else if let Some(number) =
-                after[..digits].parse().ok().filter(|number: &usize| *number > 0)
-            {
-                message.push_str(each.get(number - 1).map(String::as_str).unwrap_or_default());
-                (rest, has_place) = (&after[digits..], true);
-            } else {
-                message.push('$');
-                rest = after;
-            }
+        let mut message = String::new();
+        for piece in &self.body {
+            message.push_str(match piece {
+                BodyPiece::Text(text) => text,
+                BodyPiece::AllArguments => arguments,
+                BodyPiece::Argument(at) => each.get(*at).map_or("", String::as_str),
+            });
         }
-        message.push_str(rest);
+        let has_place = self.body.iter().any(|piece| !matches!(piece, BodyPiece::Text(_)));
         if !has_place && !arguments.is_empty() {
             message.push_str(&format!("\n\n{arguments}"));
         }
         message
     }
+}
+
+/// The text of a file, with `$ARGUMENTS` and `$1`, `$2` … as places.
+fn pieces(body: &str) -> Vec<BodyPiece> {
+    let mut pieces = Vec::new();
+    let (mut text, mut rest) = (String::new(), body);
+    while let Some(at) = rest.find('$') {
+        text.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number = after[..digits].parse().ok().and_then(|number: usize| number.checked_sub(1));
+        let (place, after) = match (after.strip_prefix(ALL_ARGUMENTS), number) {
+            (Some(after), _) => (BodyPiece::AllArguments, after),
+            (None, Some(number)) => (BodyPiece::Argument(number), &after[digits..]),
+            (None, None) => {
+                text.push('$');
+                rest = after;
+                continue;
+            }
+        };
+        pieces.push(BodyPiece::Text(std::mem::take(&mut text)));
+        pieces.push(place);
+        rest = after;
+    }
+    text.push_str(rest);
+    pieces.push(BodyPiece::Text(text));
+    pieces
 }
 
 /// The block at the beginning, if there is one, and the rest.
@@ -147,6 +177,10 @@ mod tests {
         assert_eq!(command.message("src/a.rs"), "Look at src/a.rs.");
         let bare = UserCommand::parse("tidy", "Tidy up.\nThen stop.").unwrap();
         assert_eq!((bare.about.as_str(), &*bare.usage()), ("Tidy up.", "/tidy"));
+        for takes in ["Fix $ARGUMENTS", "Fix $1"] {
+            let command = UserCommand::parse("fix", takes).unwrap();
+            assert_eq!(command.usage(), "/fix [ARGUMENTS]", "{takes}");
+        }
     }
 
     #[test]

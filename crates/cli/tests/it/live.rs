@@ -9,7 +9,7 @@ mod standing_answers;
 mod typed_ahead;
 mod typing;
 
-pub(crate) use live_chat::LiveChat;
+pub(crate) use live_chat::{LiveChat, with_model};
 
 /// The smallest image that is recognised: two pixels beside each other.
 const PNG: &[u8] =

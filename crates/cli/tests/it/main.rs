@@ -13,7 +13,6 @@ mod history;
 mod hostile_names;
 mod index;
 mod live;
-mod live_screen;
 mod manners;
 mod mcp;
 mod ordinary_user;

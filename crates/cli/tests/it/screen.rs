@@ -11,6 +11,7 @@ mod leaving;
 mod line_mode;
 mod resizing;
 mod scenes;
+mod streaming;
 mod terminal_bytes;
 
 use drawn_chat::DrawnChat;

@@ -51,7 +51,7 @@ pub(crate) fn of_messages(messages: &[Arc<Message>]) -> String {
 
 fn of_contents(contents: &[Content]) -> String {
     let parts = contents.iter().map(|content| match content {
-        Content::Text { text } => text.to_string(),
+        Content::Text { text } | Content::Attached { text, .. } => text.to_string(),
         Content::ToolUse(call) => format!("<{} {}>", call.id, protocol::describe_call(call)),
         Content::Image(image) => format!("[{image}]"),
         Content::ToolResult { tool_use_id, result, .. } => {

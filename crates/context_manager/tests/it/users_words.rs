@@ -45,7 +45,7 @@ fn asked(stage: &Stage) -> Vec<(Vec<LogEntry>, ModelRequest)> {
 
 fn texts(messages: &[Arc<Message>]) -> impl Iterator<Item = String> {
     messages.iter().flat_map(|message| &message.content).filter_map(|content| match content {
-        Content::Text { text } => Some(text.to_string()),
+        Content::Text { text } | Content::Attached { text, .. } => Some(text.to_string()),
         Content::ToolResult { result: Ok(value), .. } => value.as_str().map(str::to_owned),
         _ => None,
     })
@@ -116,7 +116,7 @@ async fn the_running_message_stays_whole_through_a_long_turn() {
 #[tokio::test]
 async fn attached_files_are_shortened_before_the_users_own_words() {
     let words = "Compare them carefully. ".repeat(100);
-    let file = |name: &str| text(format!("The user attached {name}:\n{}", "data, ".repeat(9_000)));
+    let file = |name: &str| Content::attached(name, &"data, ".repeat(9_000));
     let mut stage = window(16_000, [says("I see.")]);
     let content = vec![text(words.clone()), file("a"), file("b")];
     assert_eq!(stage.try_say(content).await.unwrap(), DONE);

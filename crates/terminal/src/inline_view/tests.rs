@@ -110,6 +110,20 @@ fn a_resize_draws_the_end_of_the_text_again() {
 }
 
 #[test]
+fn what_another_program_has_written_stays_above_the_living_lines() {
+    let mut terminal = FakeTerminal::new(20, 8);
+    terminal.frame("said\n", &live(&["> ", "idle"], (0, 2)));
+    terminal.view.clear().unwrap();
+    terminal.pass_on();
+    terminal.parser.process(b"[1]+ Stopped\r\n$ fg\r\n");
+    terminal.view.go_on(ScreenSize { columns: 20, rows: 8 });
+    terminal.frame("more\n", &live(&["> ", "idle"], (0, 2)));
+    assert_eq!(terminal.screen(), "said\n[1]+ Stopped\n$ fg\nmore\n> \nidle");
+    terminal.frame("", &live(&["> a", "idle"], (0, 3)));
+    assert_eq!(terminal.screen(), "said\n[1]+ Stopped\n$ fg\nmore\n> a\nidle");
+}
+
+#[test]
 fn the_terminal_obeys_nothing_that_a_line_holds() {
     let mut terminal = FakeTerminal::new(40, 6);
     let hostile = "\x1b[2Jgone\x1b]0;title\x07\rover";

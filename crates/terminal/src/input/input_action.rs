@@ -50,8 +50,6 @@ pub enum InputAction {
     Interrupt,
     /// Ctrl-D in an empty box.
     Leave,
-    /// Ctrl-Z.
-    Suspend,
     /// Ctrl-L.
     Redraw,
     /// Edit this in the user's editor, then call [`super::InputBox::set_text`].

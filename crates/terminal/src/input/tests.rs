@@ -292,7 +292,6 @@ fn keys_for_the_caller_are_told() {
     let table = [
         ("C-c", InputAction::Interrupt),
         ("C-d", InputAction::Leave),
-        ("C-z", InputAction::Suspend),
         ("C-l", InputAction::Redraw),
         ("Esc", InputAction::Stop),
         ("Enter", InputAction::Nothing),

@@ -7,7 +7,7 @@ use timeline::safe_text::harmless;
 
 use super::edit_buffer::{EditBuffer, EditUnit, units_of};
 use crate::columns;
-use crate::live_lines::cut;
+use crate::columns::fit;
 
 /// What a tab looks like.
 const TAB: &str = "    ";
@@ -93,9 +93,9 @@ fn shown(unit: &EditUnit, width: usize) -> Cow<'_, str> {
         EditUnit::Grapheme(text) if text == "\n" => "".into(),
         // Most units are these, and a long text is laid out at every key.
         EditUnit::Grapheme(text) if matches!(text.as_bytes(), [b' '..=b'~']) => text.into(),
-        EditUnit::Grapheme(text) if text == "\t" => cut(TAB, width).into(),
-        EditUnit::Grapheme(text) => cut(&harmless(text), width).into(),
-        EditUnit::Chip(chip) => cut(&harmless(&chip.label), width).into(),
+        EditUnit::Grapheme(text) if text == "\t" => fit(TAB, width).into(),
+        EditUnit::Grapheme(text) => fit(&harmless(text), width).into(),
+        EditUnit::Chip(chip) => fit(&harmless(&chip.label), width).into(),
     }
 }
 

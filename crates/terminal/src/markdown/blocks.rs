@@ -97,6 +97,14 @@ impl Blocks {
         std::mem::take(&mut self.out)
     }
 
+    /// The word of a paragraph that has not ended.
+    pub(super) fn unfinished(&self) -> String {
+        match &self.open {
+            MarkdownBlock::Paragraph(paragraph) => self.painted(&paragraph.flow.unfinished()),
+            _ => String::new(),
+        }
+    }
+
     pub(super) fn finish(mut self) -> String {
         if self.in_line || !self.line.is_empty() {
             self.end_line();
@@ -352,12 +360,16 @@ impl Blocks {
     }
 
     fn emit(&mut self, pieces: &[StyledText]) {
-        for piece in pieces {
-            match piece.text.trim() {
-                "" => self.out.push_str(&piece.text),
-                _ => self.out.push_str(&piece.paint_with(self.ink, self.style)),
-            }
-        }
+        let painted = self.painted(pieces);
+        self.out.push_str(&painted);
+    }
+
+    fn painted(&self, pieces: &[StyledText]) -> String {
+        let paint = |piece: &StyledText| match piece.text.trim() {
+            "" => piece.text.clone(),
+            _ => piece.paint_with(self.ink, self.style),
+        };
+        pieces.iter().map(paint).collect()
     }
 
     /// Quote marks and space, but never more than half of a line.

@@ -43,7 +43,7 @@ enum Gap {
 
 /// A paragraph that is being written. Words are written when they are complete, lines when they
 /// are full, and nothing that was written is ever touched again. A piece `\n` ends a line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct TextFlow {
     width: usize,
     /// Stands before every line but the first.
@@ -90,6 +90,13 @@ impl TextFlow {
                 self.character(c, piece, out);
             }
         }
+    }
+
+    /// The word that has not ended, as it would be written if it had.
+    pub(super) fn unfinished(&self) -> Vec<StyledText> {
+        let mut out = Vec::new();
+        self.clone().end_word(&mut out);
+        out
     }
 
     /// Writes what is left and ends the line.
@@ -250,6 +257,23 @@ mod tests {
         flow.finish(&mut out);
         let text: String = out.iter().map(|piece| &*piece.text).collect();
         assert_eq!(text, "abcdefghia\nbcdefghiab\ncdefghiabc\ndefghi end\n");
+    }
+
+    #[test]
+    fn a_word_that_may_grow_is_known_with_its_place() {
+        let mut out = Vec::new();
+        let nothing = LinePrefix::default();
+        let mut flow = TextFlow::begin(10, &nothing, nothing.clone().then_space(2), &mut out);
+        for (piece, written, unfinished) in
+            [("one t", "one", " t"), ("wo three", "one two", "\n  three"), (" ", "", "")]
+        {
+            flow.write(&[StyledText::new(Ink::PLAIN, piece)], &mut out);
+            let texts = |pieces: &[StyledText]| -> String {
+                pieces.iter().map(|piece| &*piece.text).collect()
+            };
+            assert!(texts(&out).ends_with(written), "{piece}: {out:?}");
+            assert_eq!(texts(&flow.unfinished()), unfinished, "{piece}");
+        }
     }
 
     #[test]

@@ -248,6 +248,14 @@ impl<W: Write, N: Write> Drawing<W, N> {
         Ok(())
     }
 
+    /// The word that is being written and held back.
+    pub(super) fn unfinished(&self) -> String {
+        match &self.speech {
+            Speech::Silent => String::new(),
+            Speech::Words(markdown) | Speech::Thoughts(markdown) => markdown.unfinished(),
+        }
+    }
+
     /// The cards that are over and wait for others of their kind, as they would be written.
     pub(super) fn held(&self) -> Option<String> {
         let group = self.held.as_ref()?;

@@ -12,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use tempfile::TempDir;
 
 /// Runs the job in the foreground. Each time it stops, a line is written to the first pipe and one is awaited from
-/// the second before the job is continued. 147 and 148 are how shells tell of SIGSTOP and SIGTSTP.
+/// the second, which is printed if there is anything in it, before the job is continued. 147 and 148 are how shells tell of SIGSTOP and SIGTSTP.
 const SCRIPT: &str = r#"
 report=$1 orders=$2
 shift 2
@@ -21,7 +21,8 @@ set -m
 code=$?
 while [ $code = 147 ] || [ $code = 148 ]; do
     echo stopped >"$report"
-    read -r order <"$orders"
+    read -r words <"$orders"
+    [ -z "$words" ] || echo "$words"
     fg >/dev/null
     code=$?
 done
@@ -64,7 +65,10 @@ impl JobShell {
         has_come && (&self.report).read_exact(&mut line).is_ok()
     }
 
-    pub(super) fn resume(&self) {
-        (&self.orders).write_all(b"go on\n").expect("a pipe has room for a line");
+    /// Has the job continued after the shell has printed a line, or nothing.
+    pub(super) fn resume(&self, words: &str) {
+        (&self.orders)
+            .write_all(format!("{words}\n").as_bytes())
+            .expect("a pipe has room for a line");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use insta::{assert_json_snapshot, assert_snapshot};
 use protocol::{
-    AgentRole, ApprovalResponse, Compaction, ContentHash, ErrorCode, Image, ImageFormat,
+    AgentRole, ApprovalResponse, Compaction, Content, ContentHash, ErrorCode, Image, ImageFormat,
     Instructions, ModelErrorKind, Opened, PauseReason, PlanStep, Rewind, SessionEvent, Settings,
     StepStatus, ToolError, TurnEnd, Usage,
 };
@@ -427,4 +427,20 @@ fn what_was_taken_back_is_marked_and_left_out_of_exports() {
     );
     let text = timeline::markdown(&timeline);
     assert!(text.contains("One.") && text.contains("third") && !text.contains("Two."), "{text}");
+}
+
+#[test]
+fn attached_files_have_their_names_in_logs_of_earlier_versions_too() {
+    let said = || Content::Text { text: "look".into() };
+    let typed = vec![said(), Content::attached("a.rs", "fn a() {}\n"), said()];
+    let text = "The user attached a.rs:\nfn a() {}\n";
+    let earlier = vec![said(), Content::Text { text: text.into() }, said()];
+    for content in [typed, earlier] {
+        let timeline = Timeline::of(&log([SessionEvent::UserMessage { content }]));
+        let ItemBody::Message(message) = &timeline.items()[0].body else { panic!("no message") };
+        let attached: Vec<(&str, &str)> =
+            message.attached.iter().map(|it| (it.title.as_str(), it.text.as_str())).collect();
+        assert_eq!(message.text, "look");
+        assert_eq!(attached, [("a.rs, 1 line", text), ("look", "look")]);
+    }
 }

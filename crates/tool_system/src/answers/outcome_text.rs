@@ -16,7 +16,7 @@ use crate::search_notes::counted;
 
 pub(crate) use changed_lines::{FileFate, changed_files, shown_changes};
 pub(crate) use command::{Printed, add_changes, changed_words, command_summary};
-pub(crate) use edit::{EditText, edit_summary, written_summary, written_text};
+pub(crate) use edit::{EditText, EditedFiles, edit_summary, written_summary, written_text};
 
 /// Characters of a command or a text in a summary.
 const MAX_TITLE_CHARS: usize = 80;

@@ -335,6 +335,8 @@ async fn what_the_user_says_and_changes_is_told() {
         yes(),
         with_arguments(other),
         yes(),
+        with_hunks("src/b.rs", &[]),
+        yes(),
     ]);
     let bench = Bench::asking(&first, approver, ExecutorOptions::default());
     let edit = json!({"path": "src/a.rs", "operation": "delete", "start_line": 2});
@@ -344,6 +346,13 @@ async fn what_the_user_says_and_changes_is_told() {
         ("edit_lines", edit.clone()),
         ("replace_in_file", json!({"path": "long.txt", "find": "1\n2\n", "replace": "one\n2\n"})),
         ("edit_lines", edit),
+        (
+            "apply_changes",
+            json!({"changes": [
+                {"path": "long.txt", "search": "2\n", "replace": "two\n"},
+                {"path": "src/b.rs", "delete": true},
+            ]}),
+        ),
     ];
     let long =
         json!({"path": "long.txt", "find": r"^(1|12)$", "replace": "<$1>", "is_regex": true});
@@ -371,6 +380,11 @@ async fn what_the_user_says_and_changes_is_told() {
     Deleted line 2 (change 3)
     [The user changed path to "src/b.rs"]
     < Edited src/b.rs, +0 −1
+    > Edit 2 files
+    long.txt: line 2 (change 4)
+    2	two
+    [The user left out 1 of 2 hunks]
+    < Edited long.txt, +1 −1
     "#);
 }
 

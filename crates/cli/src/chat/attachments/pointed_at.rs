@@ -1,6 +1,6 @@
 //! What a mention points at that is not a file: a directory, or a symbol of the project.
 
-use protocol::{CallReport, ToolCall};
+use protocol::{CallReport, Content, ToolCall};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
@@ -20,11 +20,11 @@ const OUTLINE_TOKENS: u64 = 20_000;
 pub(super) async fn pointed_at(
     executor: &ToolExecutor,
     mention: &str,
-) -> Option<Result<String, String>> {
+) -> Option<Result<Content, String>> {
     let listing = call(executor, list_directory::NAME, json!({"path": mention})).await;
     if let (Ok(value), text) = (listing.result, listing.text) {
         let text = text.unwrap_or_else(|| value.to_string());
-        return Some(Ok(format!("The user attached the directory {mention}:\n{text}")));
+        return Some(Ok(Content::attached(format!("the directory {mention}"), &text)));
     }
     if !is_symbol(mention) {
         return None;
@@ -64,7 +64,7 @@ async fn symbol_text(
     name: &str,
     path: &str,
     line: u64,
-) -> Result<String, String> {
+) -> Result<Content, String> {
     let outline = json!({"path": path, "max_tokens": OUTLINE_TOKENS});
     let outline = call(executor, "outline", outline).await.result.unwrap_or_default();
     let lines = line_count(outline["outline"].as_str().unwrap_or_default(), line);
@@ -73,7 +73,7 @@ async fn symbol_text(
     match report.result {
         Ok(value) => {
             let text = value["content"].as_str().unwrap_or_default();
-            Ok(format!("The user attached {name}, from line {line} of {path}:\n{text}"))
+            Ok(Content::attached(format!("{name}, from line {line} of {path}"), text))
         }
         Err(error) => Err(format!("{name} is not attached: {}", error.message)),
     }

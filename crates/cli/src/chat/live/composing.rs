@@ -26,8 +26,9 @@ impl Live {
     /// Draws a frame if one is due.
     pub(super) fn draw_if_due(&mut self, screen: &ChatScreen) -> anyhow::Result<()> {
         let now = Instant::now();
-        let clock = self.progress.is_working() && now >= self.last_frame + super::CLOCK_TIME;
-        if self.program.is_some() || !(clock || self.due.is_some_and(|due| now >= due)) {
+        let clock = self.progress.is_working() && now >= self.canvas.last_frame + super::CLOCK_TIME;
+        if self.open.program.is_some() || !(clock || self.canvas.due.is_some_and(|due| now >= due))
+        {
             return Ok(());
         }
         self.draw(screen, now)
@@ -36,10 +37,10 @@ impl Live {
     fn draw(&mut self, screen: &ChatScreen, now: Instant) -> anyhow::Result<()> {
         let finished = self.finished();
         let lines = self.compose(screen, now);
-        self.view.frame(&finished, &lines)?;
+        self.canvas.view.frame(&finished, &lines)?;
         self.question_is_seen();
-        self.due = None;
-        self.last_frame = Instant::now();
+        self.canvas.due = None;
+        self.canvas.last_frame = Instant::now();
         Ok(())
     }
 
@@ -47,7 +48,7 @@ impl Live {
     fn finished(&mut self) -> String {
         let lines = output::take_lines();
         if let Some(last) = lines.lines().last() {
-            self.ends_blank = last.is_empty();
+            self.canvas.ends_blank = last.is_empty();
         }
         lines
     }
@@ -61,49 +62,61 @@ impl Live {
         screen.set_width(size.columns);
         let finished = self.finished();
         if !finished.is_empty() {
-            self.view.frame(&finished, &LiveLines::default())?;
+            self.canvas.view.frame(&finished, &LiveLines::default())?;
         }
         self.reask(size);
         let lines = self.compose_at(screen, size, Instant::now());
-        self.view.redraw(size, &lines)?;
+        self.canvas.view.redraw(size, &lines)?;
         self.question_is_seen();
-        self.due = None;
-        self.last_frame = Instant::now();
+        self.canvas.due = None;
+        self.canvas.last_frame = Instant::now();
         Ok(())
     }
 
+    /// Draws below what another program has left on the screen.
+    pub(super) fn goes_on(
+        &mut self,
+        screen: &mut ChatScreen,
+        size: ScreenSize,
+    ) -> anyhow::Result<()> {
+        screen.set_width(size.columns);
+        self.reask(size);
+        self.canvas.view.go_on(size);
+        self.draw(screen, Instant::now())
+    }
+
     fn compose(&mut self, screen: &ChatScreen, now: Instant) -> LiveLines {
-        self.compose_at(screen, self.view.size(), now)
+        self.compose_at(screen, self.canvas.view.size(), now)
     }
 
     fn compose_at(&mut self, screen: &ChatScreen, size: ScreenSize, now: Instant) -> LiveLines {
-        let style = LiveStyle { width: size.columns, colour: self.colour };
+        let style = LiveStyle { width: size.columns, colour: self.canvas.colour };
         let mut lines = LiveLines { lines: running(screen, style, size), cursor: None };
-        if !lines.lines.is_empty() || !self.ends_blank {
+        if !lines.lines.is_empty() || !self.canvas.ends_blank {
             lines.lines.push(String::new());
         }
         // What must be seen if there is not room for all.
         let mut first = None;
-        if self.picker.is_some() || self.viewer.is_some() {
+        if self.open.picker.is_some() || self.open.viewer.is_some() {
             self.question_is_hidden();
         }
-        if let Some(picker) = &self.picker {
+        if let Some(picker) = &self.open.picker {
             first = Some(lines.lines.len());
             lines.extend(picker.draw(style, size.rows.saturating_sub(2)));
-        } else if let Some(viewer) = &mut self.viewer {
+        } else if let Some(viewer) = &mut self.open.viewer {
             let room = size.rows.saturating_sub(lines.lines.len() + 2);
             lines.extend(viewer.draw(style, room));
         } else {
             let is_empty = self.input.is_empty();
             let input = self.input.draw(style);
             let mut cursor = None;
-            if let Some(question) = &mut self.question {
+            if let Some(question) = &mut self.open.question {
                 let room = size.rows.saturating_sub(input.lines.len() + 3);
                 if question.is_seen == SeenQuestion::NotYet {
                     question.is_seen = SeenQuestion::WithFrame;
                 }
                 let most = room.max(LEAST_QUESTION_ROWS);
-                let drawn = question.panel.draw(style, most, is_empty, self.looks.empty);
+                let drawn = question.panel.draw(style, most, is_empty, self.pressed.looks.empty);
                 let room = room.saturating_sub(drawn.lines.len() + lines.lines.len());
                 lines.lines.extend(question.panel.preview(style, room.min(MOST_DIFF_ROWS)));
                 cursor = drawn.cursor.map(|(row, column)| (row + lines.lines.len(), column));
@@ -167,11 +180,9 @@ fn fitted(lines: LiveLines, first: Option<usize>, most: usize) -> LiveLines {
 
 /// The line that is being written, and the calls that run.
 fn running(screen: &ChatScreen, style: LiveStyle, size: ScreenSize) -> Vec<String> {
-    let unfinished = output::unfinished_line();
-    let mut lines = match unfinished.is_empty() {
-        true => Vec::new(),
-        false => wrap_painted(&unfinished, size.columns),
-    };
+    let unfinished = format!("{}{}", output::unfinished_line(), screen.unfinished_word());
+    let mut lines: Vec<String> =
+        unfinished.lines().flat_map(|line| wrap_painted(line, size.columns)).collect();
     lines.extend(screen.living(Timestamp::now().as_millisecond(), OUTPUT_LINES));
     let most = MOST_RUNNING_ROWS.min(size.rows / 2);
     if lines.len() > most {

@@ -39,11 +39,11 @@ impl Live {
     }
 
     fn pasted(&mut self, feeds: &mut Feeds, text: &str, pressed: KeyMoment) {
-        self.last_key = Some(Instant::now());
-        if let Some(picker) = &mut self.picker {
+        self.pressed.last_key = Some(Instant::now());
+        if let Some(picker) = &mut self.open.picker {
             return picker.paste(text);
         }
-        let question = self.question.as_mut();
+        let question = self.open.question.as_mut();
         if !question.is_some_and(|question| question.panel.paste(text, pressed)) {
             let action = self.input.paste(text);
             self.complete(feeds, &action);
@@ -61,32 +61,32 @@ impl Live {
         if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL {
             return self.suspend(screen);
         }
-        if let Some(picker) = &mut self.picker {
-            self.picked = match picker.key(key) {
+        if let Some(picker) = &mut self.open.picker {
+            self.open.picked = match picker.key(key) {
                 PickerOutcome::Open => None,
                 PickerOutcome::Chosen(row) => Some(Some(row)),
                 PickerOutcome::Closed => Some(None),
             };
-            if self.picked.is_some() {
-                self.picker = None;
+            if self.open.picked.is_some() {
+                self.open.picker = None;
             }
             return Ok(());
         }
-        if let Some(viewer) = &mut self.viewer {
+        if let Some(viewer) = &mut self.open.viewer {
             if !viewer.key(key) {
-                self.viewer = None;
+                self.open.viewer = None;
             }
             return Ok(());
         }
         if key.code == KeyCode::Char('o') && key.modifiers == KeyModifiers::CONTROL {
-            self.viewer = Viewer::of(screen.timeline(), Stream::Err.style());
-            if self.viewer.is_none() {
+            self.open.viewer = Viewer::of(screen.timeline(), Stream::Err.style());
+            if self.open.viewer.is_none() {
                 self.input.note("nothing is folded yet");
             }
             return Ok(());
         }
         let keys = self.question_key(feeds, key, pressed)?;
-        self.last_key = Some(Instant::now());
+        self.pressed.last_key = Some(Instant::now());
         for key in keys {
             self.forget_what_went_in(feeds);
             let action = self.input.key(key);
@@ -104,9 +104,9 @@ impl Live {
         action: InputAction,
     ) -> anyhow::Result<()> {
         if !matches!(action, InputAction::Interrupt) {
-            self.ctrl_c.forget();
+            self.pressed.ctrl_c.forget();
         }
-        let last_esc = self.last_esc.take();
+        let last_esc = self.pressed.last_esc.take();
         match action {
             InputAction::Nothing | InputAction::Changed => {}
             InputAction::Complete { .. } => self.complete(feeds, &action),
@@ -117,10 +117,10 @@ impl Live {
                     self.progress.stops();
                 }
                 None if last_esc.is_some_and(|last| last.elapsed() < TWICE) => {
-                    self.wanted = Some(Wanted::Rewind);
+                    self.wish.wanted = Some(Wanted::Rewind);
                 }
                 None => {
-                    self.last_esc = Some(Instant::now());
+                    self.pressed.last_esc = Some(Instant::now());
                     if self.input.is_empty() {
                         self.input.note("esc again goes back to an earlier message");
                     }
@@ -129,7 +129,7 @@ impl Live {
             InputAction::Interrupt => {
                 let empty = Moment::AtEmptyPrompt;
                 let moment = if cancel.is_some() { Moment::Running } else { empty };
-                match self.ctrl_c.press(moment) {
+                match self.pressed.ctrl_c.press(moment) {
                     Reaction::CancelTurn => {
                         if let Some(cancel) = cancel {
                             cancel.cancel();
@@ -143,9 +143,8 @@ impl Live {
                 }
             }
             InputAction::Leave => self.leave(cancel),
-            InputAction::Suspend => self.suspend(screen)?,
             InputAction::Redraw => {
-                let size = self.view.size();
+                let size = self.canvas.view.size();
                 self.resized(screen, size)?;
             }
             InputAction::EditExternally(text) => self.edit_prompt(text)?,
@@ -158,8 +157,8 @@ impl Live {
         if let Some(cancel) = cancel {
             cancel.cancel();
         }
-        self.leaves_at_once = true;
-        self.wanted = Some(Wanted::Leave);
+        self.wish.at_once = true;
+        self.wish.wanted = Some(Wanted::Leave);
     }
 
     fn sent(
@@ -177,18 +176,19 @@ impl Live {
             self.queue(feeds, submission);
         } else {
             let Submission { kind, text, .. } = submission;
-            self.wanted = Some(Wanted::Said { kind, text });
+            self.wish.wanted = Some(Wanted::Said { kind, text });
         }
     }
 
     /// Looks for what can be mentioned. What was looked for before is no longer wanted.
     fn complete(&mut self, feeds: &Feeds, action: &InputAction) {
         let InputAction::Complete { query, kind: CompletionKind::Mention } = action else { return };
-        let (Some(source), Some(_)) = (&self.mentions, &feeds.executor) else { return };
-        if let Some(before) = self.candidates.take() {
+        let (Some(source), Some(_)) = (&self.completion.mentions, &feeds.executor) else { return };
+        if let Some(before) = self.completion.candidates.take() {
             before.abort();
         }
         let (source, query) = (Arc::clone(source), query.clone());
-        self.candidates = Some(tokio::spawn(async move { source.candidates(&query).await }));
+        self.completion.candidates =
+            Some(tokio::spawn(async move { source.candidates(&query).await }));
     }
 }

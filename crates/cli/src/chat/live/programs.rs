@@ -5,10 +5,12 @@ use std::time::Instant;
 use protocol::{ApprovalRequest, ApprovalResponse, ToolError};
 use terminal::FoundModes;
 use tokio::task::JoinHandle;
+use workspace::EditorRun;
 
 use super::super::ChatScreen;
 use super::super::live_parts::asking;
-use super::{Feeds, Live, OwnTerminal};
+use super::state::OwnTerminal;
+use super::{Feeds, Live};
 use crate::environment;
 use crate::output;
 
@@ -22,6 +24,7 @@ pub(super) enum EditedText {
 pub(super) struct ForeignProgram {
     running: JoinHandle<EditedText>,
     result: Option<EditedText>,
+    run: EditorRun,
     /// An editor that is killed does not put them back.
     modes: Option<FoundModes>,
 }
@@ -35,12 +38,19 @@ impl ForeignProgram {
     }
 }
 
+impl Drop for ForeignProgram {
+    fn drop(&mut self) {
+        self.run.end();
+        self.modes.iter().for_each(FoundModes::put_back);
+    }
+}
+
 impl Live {
     /// Has the prompt edited in the user's editor.
     pub(super) fn edit_prompt(&mut self, text: String) -> anyhow::Result<()> {
         match asking::editor(environment::variable) {
             Some(editor) => {
-                self.start(move || EditedText::Prompt(asking::edit_prompt(&editor, &text)))
+                self.start(move |run| EditedText::Prompt(asking::edit_prompt(&editor, &text, run)))
             }
             None => {
                 self.input.note(NO_EDITOR);
@@ -52,8 +62,8 @@ impl Live {
     /// Has a proposal edited.
     pub(super) fn edit_proposal(&mut self, request: ApprovalRequest) -> anyhow::Result<()> {
         match asking::editor(environment::variable) {
-            Some(editor) => self.start(move || {
-                let edited = asking::edit(&request, &editor);
+            Some(editor) => self.start(move |run| {
+                let edited = asking::edit(&request, &editor, run);
                 EditedText::Proposal(Box::new(request), edited)
             }),
             None => {
@@ -66,26 +76,35 @@ impl Live {
     /// Gives the terminal away until `program` has ended. What runs meanwhile goes on.
     fn start(
         &mut self,
-        program: impl FnOnce() -> EditedText + Send + 'static,
+        program: impl FnOnce(&EditorRun) -> EditedText + Send + 'static,
     ) -> anyhow::Result<()> {
-        self.view.clear()?;
-        self.stop.leave_interrupts(true);
+        self.canvas.view.clear()?;
+        self.signals.stop.leave_interrupts(true);
         let modes = self.terminal.take().map(|terminal| terminal.modes.found());
-        let running = tokio::task::spawn_blocking(program);
-        self.program = Some(ForeignProgram { running, result: None, modes });
+        let run = EditorRun::default();
+        let own = run.clone();
+        let running = tokio::task::spawn_blocking(move || program(&own));
+        self.open.program = Some(ForeignProgram { running, result: None, run, modes });
         Ok(())
     }
 
-    pub(super) async fn back_from_program(
+    /// Ends the program and waits for that, if the user does not ask for the end a second time.
+    pub(super) async fn end_program(&mut self) {
+        let Some(mut program) = self.open.program.take() else { return };
+        program.run.end();
+        tokio::select! {
+            () = program.ends() => {}
+            () = self.signals.stop.at_once.cancelled() => {}
+        }
+    }
+
+    pub(super) fn back_from_program(
         &mut self,
         screen: &mut ChatScreen,
         feeds: &mut Feeds,
     ) -> anyhow::Result<()> {
-        let result = self.program.take().and_then(|program| {
-            program.modes.iter().for_each(FoundModes::put_back);
-            program.result
-        });
-        self.stop.leave_interrupts(false);
+        let result = self.open.program.take().and_then(|mut program| program.result.take());
+        self.signals.stop.leave_interrupts(false);
         self.take_back(screen)?;
         match result {
             None => self.input.note("the editor could not be run"),
@@ -101,29 +120,29 @@ impl Live {
                 self.answer(feeds, &request, response);
             }
         }
-        self.draw_soon(Instant::now());
+        self.canvas.draw_soon(Instant::now());
         Ok(())
     }
 
     /// Stops this process, as Ctrl-Z does elsewhere, until it is continued.
     pub(super) fn suspend(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
-        if self.program.is_some() {
+        if self.open.program.is_some() {
             // The terminal is the editor's, which stops too and is continued with this process.
             return stop_this_process();
         }
-        self.view.clear()?;
+        self.canvas.view.clear()?;
         self.terminal = None;
         stop_this_process()?;
         self.take_back(screen)
     }
 
-    /// Takes the terminal again and draws everything anew.
+    /// Takes the terminal again. What the other program has left on the screen stays.
     fn take_back(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
         self.terminal = Some(OwnTerminal::take()?);
         // Keys that were typed meanwhile were for the other program.
-        self.last_key = Some(Instant::now());
+        self.pressed.last_key = Some(Instant::now());
         self.question_is_hidden();
-        self.resized(screen, output::screen_size())
+        self.goes_on(screen, output::screen_size())
     }
 }
 

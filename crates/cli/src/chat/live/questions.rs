@@ -43,53 +43,54 @@ impl Live {
     pub(super) fn look_for_questions(&mut self, feeds: &Feeds) -> anyhow::Result<()> {
         let now = Instant::now();
         let count = feeds.approvals.as_ref().map_or(0, |approvals| approvals.count());
-        let shown = self.question.as_ref().map(|question| question.panel.question().position.1);
-        if let Some(question) = &mut self.question {
-            let is_settled = self.looks.empty >= question.panel.counts_from();
+        let shown =
+            self.open.question.as_ref().map(|question| question.panel.question().position.1);
+        if let Some(question) = &mut self.open.question {
+            let is_settled = self.pressed.looks.empty >= question.panel.counts_from();
             if is_settled != std::mem::replace(&mut question.is_settled, is_settled) {
-                self.draw_soon(now);
+                self.canvas.draw_soon(now);
             }
         }
         if count == 0 && shown.is_none() {
             return Ok(());
         }
         let approvals = feeds.approvals.as_ref();
-        if let Some(question) = &mut self.question
+        if let Some(question) = &mut self.open.question
             && approvals.is_some_and(|approvals| approvals.is_open(&question.request))
         {
             if shown != Some(count) {
                 question.panel.set_position(1, count);
-                self.draw_soon(now);
+                self.canvas.draw_soon(now);
             }
             return Ok(());
         }
         let pending = approvals.map(|approvals| approvals.pending()).unwrap_or_default();
-        self.question = pending.into_iter().next().map(|request| {
+        self.open.question = pending.into_iter().next().map(|request| {
             let style = Stream::Err.style();
             let asked = asking::panel_question(&request, style, (1, count));
-            let panel = QuestionPanel::open(asked, now, self.last_key);
+            let panel = QuestionPanel::open(asked, now, self.pressed.last_key);
             let is_seen = SeenQuestion::NotYet;
             LiveQuestion { request, panel, is_settled: false, is_seen }
         });
-        self.progress.waits_for_user(self.question.is_some(), now);
-        if let Some(question) = &self.question {
+        self.progress.waits_for_user(self.open.question.is_some(), now);
+        if let Some(question) = &self.open.question {
             let title = question.panel.question().title.clone();
-            self.view.ring(&self.notify.bytes(&title))?;
+            self.canvas.view.ring(&self.canvas.notify.bytes(&title))?;
         }
-        self.draw_soon(now);
+        self.canvas.draw_soon(now);
         Ok(())
     }
 
     /// Something else has the screen, so keys are not meant for the question until it is seen again.
     pub(super) fn question_is_hidden(&mut self) {
-        if let Some(question) = &mut self.question {
+        if let Some(question) = &mut self.open.question {
             question.is_seen = SeenQuestion::NotYet;
         }
     }
 
     /// A frame was written.
     pub(super) fn question_is_seen(&mut self) {
-        if let Some(question) = &mut self.question
+        if let Some(question) = &mut self.open.question
             && question.is_seen == SeenQuestion::WithFrame
         {
             question.panel.shown(Instant::now());
@@ -99,7 +100,7 @@ impl Live {
 
     /// Draws the question for a screen of another width.
     pub(super) fn reask(&mut self, size: ScreenSize) {
-        if let Some(question) = &mut self.question {
+        if let Some(question) = &mut self.open.question {
             let position = question.panel.question().position;
             let style = OutputStyle { width: size.columns, ..Stream::Err.style() };
             let asked = asking::panel_question(&question.request, style, position);
@@ -115,7 +116,7 @@ impl Live {
         pressed: KeyMoment,
     ) -> anyhow::Result<Vec<KeyEvent>> {
         let is_empty = self.input.is_empty();
-        let seen = self.question.as_mut().filter(|it| it.is_seen == SeenQuestion::Yes);
+        let seen = self.open.question.as_mut().filter(|it| it.is_seen == SeenQuestion::Yes);
         let Some(question) = seen else { return Ok(vec![key]) };
         match question.panel.key(key, pressed, is_empty) {
             PanelOutcome::ToInput(keys) => return Ok(keys),
@@ -145,6 +146,6 @@ impl Live {
             self.input.note(&error.to_string());
         }
         // Keys that follow at once are not for the next question.
-        self.last_key = Some(Instant::now());
+        self.pressed.last_key = Some(Instant::now());
     }
 }

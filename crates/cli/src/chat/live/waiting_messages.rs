@@ -102,7 +102,7 @@ impl Live {
             {
                 self.waiting.places.remove(at);
                 self.input.queue_mut().remove(at);
-                self.due.get_or_insert(self.last_frame);
+                self.canvas.due.get_or_insert(self.canvas.last_frame);
             }
         }
     }

@@ -16,7 +16,7 @@ use terminal::{
     CommentPlace, DiffView, OutputStyle, PanelAnswer, PanelFile, PanelLine, PanelPart,
     PanelQuestion, RuleLifetime, SourceLine,
 };
-use workspace::{edit_in_program, find_program, is_binary};
+use workspace::{EditorRun, find_program, is_binary};
 
 use crate::diff_view::of_diff;
 
@@ -120,10 +120,11 @@ fn can_edit(request: &ApprovalRequest) -> bool {
 pub(crate) fn edit(
     request: &ApprovalRequest,
     editor: &str,
+    run: &EditorRun,
 ) -> Result<Option<ApprovalResponse>, ToolError> {
     let mut files = BTreeMap::new();
     for (path, text) in texts(request) {
-        let edited = edit_in_program(editor, path, text)?;
+        let edited = run.edit(editor, path, text)?;
         if edited != text {
             files.insert(path.to_owned(), FileBytes(edited));
         }
@@ -132,8 +133,8 @@ pub(crate) fn edit(
 }
 
 /// Lets the user edit a message. The line end that editors add is not a part of it.
-pub(crate) fn edit_prompt(editor: &str, text: &str) -> io::Result<String> {
-    let edited = edit_in_program(editor, PROMPT_FILE, text.as_bytes()).map_err(io::Error::other)?;
+pub(crate) fn edit_prompt(editor: &str, text: &str, run: &EditorRun) -> io::Result<String> {
+    let edited = run.edit(editor, PROMPT_FILE, text.as_bytes()).map_err(io::Error::other)?;
     let mut edited = String::from_utf8(edited).map_err(io::Error::other)?;
     if !text.ends_with('\n') && edited.ends_with('\n') {
         edited.pop();

@@ -1,5 +1,7 @@
 //! What `/help` shows: commands in groups, then keys.
 
+use terminal::{Ink, OutputStyle, columns, wrapped_line};
+
 use super::{COMMANDS, CommandGroup};
 use crate::user_commands::UserCommands;
 
@@ -19,7 +21,8 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// The commands with what they do, one a line, in groups; those of the user and the keys last.
-pub(crate) fn help(user: &UserCommands) -> String {
+/// What does not fit on a line goes on below its beginning.
+pub(crate) fn help(user: &UserCommands, style: OutputStyle) -> String {
     let mut groups: Vec<(&str, Vec<(String, String)>)> = Vec::new();
     for group in CommandGroup::ALL {
         let own = COMMANDS.iter().filter(|info| info.group == group);
@@ -32,13 +35,14 @@ pub(crate) fn help(user: &UserCommands) -> String {
     groups.push(("Keys", keys.collect()));
     groups.retain(|(_, rows)| !rows.is_empty());
     let all = groups.iter().flat_map(|(_, rows)| rows);
-    let width = all.map(|(usage, _)| terminal::columns(usage)).max().unwrap_or(0);
+    let width = all.map(|(usage, _)| columns(usage)).max().unwrap_or(0);
     let mut text = String::new();
     for (heading, rows) in groups {
         text.push_str(&format!("{heading}\n"));
         for (usage, about) in rows {
-            let blanks = " ".repeat(width - terminal::columns(&usage));
-            text.push_str(&format!("  {usage}{blanks}  {about}\n"));
+            let blanks = " ".repeat(width - columns(&usage));
+            let mark = format!("  {usage}{blanks}  ");
+            text.push_str(&wrapped_line(&mark, &about, Ink::PLAIN, style));
         }
     }
     user.refusals().for_each(|line| text.push_str(&format!("{line}\n")));
@@ -55,7 +59,7 @@ mod tests {
         let review = "---\ndescription: look at a file\nargument-hint: FILE\n---\nLook at $1";
         let review = UserCommand::parse("review", review).unwrap();
         let user = UserCommands { usable: vec![review], ..UserCommands::default() };
-        insta::assert_snapshot!(help(&user), @r"
+        insta::assert_snapshot!(help(&user, OutputStyle::PIPE), @r"
         Work
           /undo [CHANGE]  take back the last change
           /redo           make a change again that was taken back
@@ -98,6 +102,13 @@ mod tests {
           Ctrl-C          stops the turn; twice leaves
           Ctrl-Z          suspends; `fg` comes back
         ");
-        assert!(!help(&UserCommands::default()).contains("Your commands"));
+        assert!(!help(&UserCommands::default(), OutputStyle::PIPE).contains("Your commands"));
+        let narrow = help(&UserCommands::default(), OutputStyle::terminal(60));
+        let shown = narrow.lines().skip_while(|line| !line.contains("Shift-Enter"));
+        insta::assert_snapshot!(shown.take(3).collect::<Vec<_>>().join("\n"), @r"
+          Shift-Enter     begins a new line; so do Alt-Enter,
+                          Ctrl-J, and \ at the end of a line
+          Up              takes back what is queued, then goes
+        ");
     }
 }

@@ -21,6 +21,19 @@ fn a_request_shows_its_calls_and_the_answer_and_ctrl_d_leaves() {
 }
 
 #[test]
+fn a_chat_in_which_nothing_was_said_is_not_kept() {
+    let project = project();
+    let mut chat = LiveChat::offline(&project);
+    chat.say("/help");
+    chat.sees("list the commands and keys");
+    chat.is_idle();
+    let shown = chat.leave();
+    assert!(!shown.contains("toolkiln resume"), "{shown}");
+    let listed = run_with_state(&project, &["sessions", "list", "--json"]).stdout;
+    assert_eq!(listed.trim(), "[]");
+}
+
+#[test]
 fn a_change_is_shown_approved_and_taken_back_by_undo() {
     let project = project();
     let (tool, arguments) = edit();

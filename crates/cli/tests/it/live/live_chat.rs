@@ -45,15 +45,16 @@ pub(crate) fn chat_command(project: &Fixture, arguments: &[&str]) -> Command {
     command
 }
 
+/// The same with a scripted model. Ollama's kind of server needs no key.
+pub(crate) fn with_model(project: &Fixture, server: &ModelServer, more: &[&str]) -> Command {
+    let url = server.base_url();
+    let arguments = ["--provider", "ollama", "--model", "scripted", "--base-url", &url];
+    chat_command(project, &[&arguments, more].concat())
+}
+
 /// Where a test may put a configuration.
 pub(crate) fn config_home(project: &Fixture) -> PathBuf {
     project.root().with_file_name("config")
-}
-
-/// The arguments for a scripted model. Ollama's kind of server needs no key.
-pub(crate) fn model_arguments(server: &ModelServer) -> Vec<String> {
-    let arguments = ["--provider", "ollama", "--model", "scripted", "--base-url"];
-    arguments.iter().map(ToString::to_string).chain([server.base_url()]).collect()
 }
 
 /// A chat that runs.
@@ -70,9 +71,7 @@ impl LiveChat {
 
     #[track_caller]
     pub(crate) fn with_arguments(project: &Fixture, server: &ModelServer, more: &[&str]) -> Self {
-        let arguments = model_arguments(server);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        Self::start(&chat_command(project, &[&arguments, more].concat()))
+        Self::start(&with_model(project, server, more))
     }
 
     /// A chat with variables of the environment.
@@ -82,9 +81,7 @@ impl LiveChat {
         server: &ModelServer,
         variables: &[(&str, &str)],
     ) -> Self {
-        let arguments = model_arguments(server);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut command = chat_command(project, &arguments);
+        let mut command = with_model(project, server, &[]);
         command.envs(variables.iter().copied());
         Self::start(&command)
     }

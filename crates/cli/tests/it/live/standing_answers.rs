@@ -90,6 +90,27 @@ fn each_of_several_questions_calls_the_user_once_and_a_rule_answers_the_equal_on
 }
 
 #[test]
+fn one_answer_for_always_is_enough_for_three_equal_calls() {
+    let project = project();
+    let line = json!({"path": "src/db.js", "content": "// more\n"});
+    let reply = Reply::call("append_file", line.clone())
+        .and_call("append_file", line.clone())
+        .and_call("append_file", line);
+    let server = ModelServer::start([reply, Reply::text("I am done.")]);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.answers("Edit src/db.js", "a");
+    chat.asks("for this session");
+    assert_eq!(lines(&project), 0);
+    chat.press("s");
+    chat.sees("I am done.");
+    chat.is_idle();
+    assert_eq!(lines(&project), 3);
+    assert_eq!(chat.screen.bells(), 1);
+    chat.leave();
+}
+
+#[test]
 fn the_bell_can_be_switched_off() {
     let (project, server) = (project(), wants_lines(1));
     let directory = config_home(&project).join("toolkiln");

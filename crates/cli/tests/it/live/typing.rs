@@ -101,6 +101,37 @@ fn a_large_paste_is_a_chip_and_the_model_gets_all_of_it() {
 }
 
 #[test]
+fn editing_inside_a_long_text_moves_nothing_else() {
+    let (project, server) = (project(), listens(1));
+    let mut chat = LiveChat::with_model(&project, &server);
+    let before = chat.screen.text();
+    let above = before.split('╭').next().unwrap().to_owned();
+    // Each paste is short enough to be edited; together they are longer than the box.
+    for part in 0..4 {
+        let lines: Vec<String> = (1..=5).map(|line| format!("line {part}-{line}")).collect();
+        chat.screen.paste(&format!("{}\n", lines.join("\n")));
+        chat.sees(&format!("line {part}-5"));
+    }
+    for _ in 0..12 {
+        chat.press(UP);
+    }
+    chat.sees("line 1-4");
+    chat.press("x\x7fX");
+    chat.sees("Xline 1-4");
+    chat.press(DOWN);
+    chat.press("Y");
+    chat.sees("lYine 1-5");
+    let text = chat.screen.text();
+    assert_eq!(text.split('╭').next(), Some(above.as_str()), "{text}");
+    assert_eq!((text.matches('╭').count(), text.matches("line 2-1").count()), (1, 1), "{text}");
+    chat.press("\r");
+    chat.sees("Heard 1.");
+    let said = last_said(&server, 0);
+    assert!(said.starts_with("line 0-1\n") && said.contains("\nXline 1-4\nlYine 1-5\n"), "{said}");
+    assert_eq!(said.lines().count(), 20);
+}
+
+#[test]
 fn the_pasted_path_of_an_image_becomes_a_mention() {
     let (project, server) = (project(), listens(1));
     project.write("my shot.png", PNG);

@@ -100,6 +100,71 @@ fn whole_screens() {
     I see.
     1–3 of 3   space page   g G ends   / search   q back
       ready · ↑26 ↓10 · 18 of 33k · scripted · strict
+    === context
+
+    › /context
+                   tokens   share
+    system prompt  (tokens) (share) (bar)
+    tools  (tokens) (share) (bar)
+    instructions  (tokens) (share) (bar)
+    messages  (tokens) (share) (bar)
+    tool results  (tokens) (share) (bar)
+    images  (tokens) (share) (bar)
+    in all  (tokens) (share) (bar)
+    free  (tokens) (share) (bar)
+    Estimated; the model sees _k tokens.
+
+    ╭──────────────────────────────────────────────────────────────────────────────────────────────────╮
+    │ ›                                                                                                │
+    ╰──────────────────────────────────────────────────────────────────────────────────────────────────╯
+      ready · ↑26 ↓10 · 18 of 33k · scripted · strict
+    === help
+
+    › /help
+    Work
+      /undo [CHANGE]  take back the last change
+      /redo           make a change again that was taken back
+      /diff           show what this session has changed
+      /jobs           list what runs in the background
+      /plan           show the plan
+      /continue       go on after a pause
+      /init           have AGENTS.md written for this project
+      /tools          list the tools
+      /allow RULE     allow something without asking
+    Model and context
+      /model [NAME]   list the models, or change to one
+      /role [NAME]    show or change the role
+      /context        show what fills the model's window
+      /compact        make the conversation shorter for the model
+      /cost           show what was used and what it cost
+    Sessions
+      /sessions       list the sessions
+      /resume [ID]    go on with another session
+      /rewind         go back to an earlier message
+      /new            begin a new session
+      /fork           go on in a copy of this session
+      /rename TITLE   name this session
+    Other
+      /help           list the commands and keys
+      /clear          clear the screen
+      /exit           leave; Ctrl-D does the same
+    Keys
+      @path           attaches a file, an image or the listing of a directory
+      @Name           attaches the lines of a symbol that has one definition
+      !command        runs a command, confined, and lets the model know
+      Shift-Enter     begins a new line; so do Alt-Enter, Ctrl-J, and \ at the end of a line
+      Up              takes back what is queued, then goes through what was typed before
+      Ctrl-R          searches in what was typed before
+      Ctrl-G          opens the message in your editor
+      Ctrl-O          opens what was folded: outputs, diffs, thoughts
+      Esc             stops the turn; twice goes back to an earlier message
+      Ctrl-C          stops the turn; twice leaves
+      Ctrl-Z          suspends; `fg` comes back
+
+    ╭──────────────────────────────────────────────────────────────────────────────────────────────────╮
+    │ ›                                                                                                │
+    ╰──────────────────────────────────────────────────────────────────────────────────────────────────╯
+      ready · ↑26 ↓10 · 18 of 33k · scripted · strict
     === question with a diff
 
     › edit

@@ -6,7 +6,7 @@ use serde_json::json;
 use testkit::live_screen::Screen;
 use testkit::{Fixture, Gate, LiveScreen, ModelServer, Reply};
 
-use crate::run::command;
+use crate::live::with_model;
 
 /// The columns and rows of a usual terminal.
 const USUAL: (u16, u16) = (80, 24);
@@ -117,13 +117,7 @@ pub(super) fn small_project() -> Fixture {
 
 /// The command that starts a chat with a scripted model.
 pub(super) fn chat(project: &Fixture, server: &ModelServer) -> Command {
-    let mut command = command(None);
-    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
-    // Ollama's kind of server needs no key.
-    let url = server.base_url();
-    command.args(["chat", "--provider", "ollama", "--model", "scripted", "--base-url", &url]);
-    command.arg("--root").arg(project.root());
-    command
+    with_model(project, server, &[])
 }
 
 /// A reply that asks before it changes a file.

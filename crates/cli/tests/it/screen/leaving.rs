@@ -184,6 +184,26 @@ fn stopped_by_a_signal_or_by_ctrl_z_it_comes_back_as_it_was() {
     }
 }
 
+#[test]
+fn what_the_shell_has_printed_stays_when_it_comes_back() {
+    let mut chat = DrawnChat::as_job([Reply::text("Good day.")]);
+    chat.say("hello");
+    chat.see("Good day.");
+    chat.wait_ready();
+    chat.screen.press(CTRL_Z);
+    chat.screen.wait_stopped();
+    chat.screen.wait_until(|screen| !screen.contents().contains(BOX));
+    chat.screen.resume_after("printed by the shell");
+    chat.see("printed by the shell");
+    chat.wait_ready();
+    let text = chat.screen.text();
+    let places =
+        ["Good day.", "printed by the shell", BOX].map(|it| (it, text.matches(it).count()));
+    assert_eq!(places.map(|(_, count)| count), [1, 1, 1], "{text}");
+    assert!(places.is_sorted_by_key(|(it, _)| text.find(it)), "{text}");
+    chat.leave();
+}
+
 /// A chat whose editor is this script.
 fn with_editor(script: &str, start: impl FnOnce(&Command) -> LiveScreen) -> DrawnChat {
     let (project, server) = (small_project(), ModelServer::start([]));
@@ -230,6 +250,27 @@ fn an_editor_that_stops_itself_stops_the_chat_with_it() {
     chat.screen.signal(Signal::TERM);
     assert_eq!(chat.screen.wait_exit(), 143);
     assert_eq!(chat.screen.changed_modes(), NOTHING);
+}
+
+#[test]
+fn a_signal_while_the_editor_runs_ends_both_and_leaves_the_modes() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        // An editor in raw mode that puts nothing back.
+        let script = "stty raw -echo; printf \"process $$.\"; exec sleep 1000\n";
+        let mut chat = with_editor(script, |command| LiveScreen::start(command, 80, 24));
+        chat.screen.press("my words");
+        chat.see("my words");
+        chat.screen.press(CTRL_G);
+        chat.screen.wait_until(|screen| screen.contents().trim_end().ends_with('.'));
+        let text = chat.screen.text();
+        let id = text.rsplit_once("process ").unwrap().1.trim_end_matches('.').to_owned();
+        let editor = Path::new("/proc").join(id);
+        assert!(editor.exists(), "{text}");
+        chat.screen.signal(signal);
+        assert_eq!(chat.screen.wait_exit(), code, "{}", chat.screen.text());
+        assert_eq!(chat.screen.changed_modes(), NOTHING, "{signal:?}");
+        assert!(!editor.exists(), "the editor runs without the chat");
+    }
 }
 
 /// A terminal whose other side is closed sends SIGHUP only to the leader of the session. The chat ends in both cases.
@@ -289,33 +330,70 @@ fn a_full_disk_ends_the_chat_or_is_told_and_the_terminal_is_as_it_was() {
 
 /// Set for the child that takes a terminal and panics: on which thread.
 const PANICS: &str = "TOOLKILN_TEST_PANICS";
+/// Runs a program between two looks at the modes, as users look at them.
+const LOOKED_AT: &str = "stty -a >$0/before; \"$@\"; code=$?; stty -a >$0/after; exit $code";
 
 #[test]
 fn a_panic_in_the_middle_of_a_frame_gives_the_terminal_back() {
     for thread in ["this", "another"] {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "screen::leaving::inside_the_terminal", "--nocapture"]);
+        let looks = testkit::Fixture::new("");
+        let mut inner = Command::new(std::env::current_exe().unwrap());
+        inner.args(["--exact", "screen::leaving::inside_the_terminal", "--nocapture"]);
+        let place = looks.root().to_str().unwrap();
+        let mut command = within(Path::new("sh"), &["-c", LOOKED_AT, place], &inner);
         command.env(PANICS, thread);
         let mut screen = LiveScreen::start(&command, 80, 24);
         assert_eq!(screen.wait_exit(), 101, "{}", screen.text());
         assert_eq!(screen.changed_modes(), NOTHING, "{thread}");
-        assert!(screen.text().contains("in the middle of a frame"), "{}", screen.text());
+        assert_eq!(looks.read("after"), looks.read("before"), "{thread}");
+        let text = screen.text();
+        assert!(
+            text.contains("finished text") && text.contains("in the middle of a frame"),
+            "{text}"
+        );
         let written = String::from_utf8(screen.take_written()).unwrap();
-        assert!(written.contains(HALF_A_FRAME) && written.contains("\x1b[>1u"), "{written:?}");
+        assert!(written.contains("\x1b[>1u") && written.contains("half of t"), "{written:?}");
+        assert!(!written.contains("half of this"), "{written:?}");
     }
 }
 
-const HALF_A_FRAME: &str = "\x1b[?2026h\x1b[?25l\x1b[31mhalf";
+/// A terminal that shows the first frame, and only the beginning of the second.
+struct BreakingTerminal {
+    frames: usize,
+}
+
+impl std::io::Write for BreakingTerminal {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut out = std::io::stderr().lock();
+        self.frames += 1;
+        if self.frames == 1 {
+            out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
+        let end = bytes.windows(9).position(|part| part == b"half of t").unwrap() + 9;
+        out.write_all(&bytes[..end])?;
+        drop(out);
+        panic!("in the middle of a frame");
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Not a test of its own: what the child does.
 #[test]
-#[allow(clippy::print_stderr, reason = "it draws on its terminal")]
 fn inside_the_terminal() {
     let Ok(thread) = std::env::var(PANICS) else { return };
     let draw = || {
         let _modes = terminal::KeyModes::enter().unwrap();
-        eprint!("{HALF_A_FRAME}");
-        panic!("in the middle of a frame");
+        let size = terminal::ScreenSize { columns: 80, rows: 24 };
+        let mut view = terminal::InlineView::new(BreakingTerminal { frames: 0 }, size);
+        for line in ["\x1b[31mbefore\x1b[0m", "\x1b[31mhalf of this\x1b[0m"] {
+            let lines = vec![line.to_owned(), "the status".to_owned()];
+            let living = terminal::LiveLines { lines, cursor: Some((0, 2)) };
+            view.frame("finished text\n", &living).unwrap();
+        }
     };
     match &*thread {
         "another" => std::thread::spawn(draw).join().unwrap(),

@@ -14,6 +14,69 @@ const MARKDOWN: &str = "# Kiln\n\nA *short* paragraph with `code` and text that 
     | name | what it is good for, in more words than fit on a narrow screen | 数 |\n|---|---|--:|\n| glaze | it makes the surface smooth and keeps water out | 12 |\n| 漢字 | wide letters | 3 |\n\n\
     ```rust\nfn main() {\n    println!(\"héllo 🎉\");\n}\n```\n\nDone 🎉.";
 
+/// What leads from one scene to the next. The gate holds the last answer back.
+type Lead = fn(&mut DrawnChat, &Gate);
+
+/// The scenes in their order, each with what leads to it.
+const SCENES: [(&str, Lead); 10] = [
+    ("first screen", |_, _| {}),
+    ("tools and Markdown", |chat, _| {
+        chat.say("look");
+        chat.see("Done 🎉.");
+        chat.wait_ready();
+    }),
+    ("viewer", |chat, _| {
+        chat.screen.press("\x0f");
+        chat.see("/ search");
+    }),
+    ("context", |chat, _| {
+        chat.screen.press("q");
+        chat.wait_ready();
+        clear(chat, "Done");
+        chat.say("/context");
+        chat.see("Estimated");
+    }),
+    ("help", |chat, _| {
+        clear(chat, "Estimated");
+        chat.say("/help");
+        chat.see("suspends; `fg` comes back");
+    }),
+    ("question with a diff", |chat, _| {
+        clear(chat, "suspends");
+        chat.say("edit");
+        // The card and the status line say so.
+        chat.screen.wait_until(|screen| screen.contents().matches("waiting for you").count() == 2);
+        chat.see("d diff in full");
+    }),
+    ("queue of three", |chat, gate| {
+        chat.screen.press("\x1b");
+        chat.see("cancelled");
+        chat.wait_ready();
+        chat.say("go on");
+        gate.pass(1);
+        chat.see("half");
+        ["first", "/context", "!ls"].into_iter().for_each(|message| queue(chat, message));
+    }),
+    ("rewind", |chat, _| {
+        chat.screen.press("\x1b");
+        chat.wait_ready();
+        chat.screen.press("\x03");
+        chat.screen.wait_until(|screen| !screen.contents().contains("!ls"));
+        open(chat, "/rewind");
+    }),
+    ("model", |chat, _| {
+        close(chat);
+        open(chat, "/model");
+    }),
+    ("resume", |chat, _| {
+        close(chat);
+        chat.say("/new");
+        chat.screen.wait_until(|screen| screen.contents().matches("/help").count() > 0);
+        clear(chat, "half");
+        open(chat, "/resume");
+    }),
+];
+
 /// The scenes in their order, each below its name.
 pub(super) fn scenes(columns: u16, no_colour: bool) -> String {
     let project = small_project();
@@ -37,68 +100,40 @@ pub(super) fn scenes(columns: u16, no_colour: bool) -> String {
         }
     });
     let mut all = String::new();
-    let mut add = |chat: &DrawnChat, name: &str| {
-        all += &format!("=== {name}\n{}\n", drawn(chat));
-    };
-    add(&chat, "first screen");
-    chat.say("look");
-    chat.see("Done 🎉.");
-    chat.wait_ready();
-    add(&chat, "tools and Markdown");
-    chat.screen.press("\x0f");
-    chat.see("/ search");
-    add(&chat, "viewer");
-    chat.screen.press("q");
-    chat.wait_ready();
-    chat.say("/clear");
-    chat.screen.wait_until(|screen| !screen.contents().contains("Done"));
-    chat.say("edit");
-    // The card and the status line say so.
-    chat.screen.wait_until(|screen| screen.contents().matches("waiting for you").count() == 2);
-    chat.see("d diff in full");
-    add(&chat, "question with a diff");
-    chat.screen.press("\x1b");
-    chat.see("cancelled");
-    chat.wait_ready();
-    chat.say("go on");
-    gate.pass(1);
-    chat.see("half");
-    for message in ["first", "/context", "!ls"] {
-        chat.screen.press(&format!("{message}\r"));
-        chat.screen.wait_until(|screen| {
-            let (row, _) = screen.cursor_position();
-            let rows = rows_of(screen);
-            let above = rows[..row.into()].join("\n");
-            above.contains(message.trim_start_matches('!'))
-                && rows[usize::from(row)].ends_with("│")
-                && !rows[usize::from(row)].contains(message)
-        });
+    for (name, lead) in SCENES {
+        lead(&mut chat, &gate);
+        all += &format!("=== {name}\n{}\n", drawn(&chat));
     }
-    add(&chat, "queue of three");
-    chat.screen.press("\x1b");
-    chat.wait_ready();
-    chat.screen.press("\x03");
-    chat.screen.wait_until(|screen| !screen.contents().contains("!ls"));
-    chat.say("/rewind");
-    chat.see("esc closes");
-    add(&chat, "rewind");
-    close(&mut chat);
-    chat.say("/model");
-    chat.see("esc closes");
-    add(&chat, "model");
-    close(&mut chat);
-    chat.say("/new");
-    chat.screen.wait_until(|screen| screen.contents().matches("/help").count() > 0);
-    chat.say("/clear");
-    chat.screen.wait_until(|screen| !screen.contents().contains("half"));
-    chat.say("/resume");
-    chat.see("esc closes");
-    add(&chat, "resume");
     close(&mut chat);
     let is_painted = paints(&chat.screen.take_written());
     assert_eq!(is_painted, !no_colour, "attributes are written only where they are wanted");
     chat.leave();
     all
+}
+
+/// Clears the screen, which shows `text`.
+fn clear(chat: &mut DrawnChat, text: &str) {
+    chat.say("/clear");
+    chat.screen.wait_until(|screen| !screen.contents().contains(text));
+}
+
+/// Sends a message while a turn runs, and waits until it stands in the queue.
+fn queue(chat: &mut DrawnChat, message: &str) {
+    chat.screen.press(&format!("{message}\r"));
+    chat.screen.wait_until(|screen| {
+        let (row, _) = screen.cursor_position();
+        let rows = rows_of(screen);
+        let above = rows[..row.into()].join("\n");
+        above.contains(message.trim_start_matches('!'))
+            && rows[usize::from(row)].ends_with("│")
+            && !rows[usize::from(row)].contains(message)
+    });
+}
+
+/// Opens a list by a command.
+fn open(chat: &mut DrawnChat, command: &str) {
+    chat.say(command);
+    chat.see("esc closes");
 }
 
 fn close(chat: &mut DrawnChat) {
@@ -113,6 +148,7 @@ fn drawn(chat: &DrawnChat) -> String {
     let masked = rows[..=last].iter().map(|row| match row {
         _ if row.contains(" ms") || row.contains(" s ·") => masked_time(row),
         _ if row.contains("today ") => masked_session(row),
+        _ if row.contains(" %") => masked_share(row),
         _ if row.ends_with("esc stops") || row.contains(" · 0:0") => "(status)".to_owned(),
         _ => row.clone(),
     });
@@ -139,6 +175,12 @@ fn masked_estimate(row: &str) -> String {
         _ => word,
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// What takes room in the model's window: all numbers are estimates, and the bar shows them.
+fn masked_share(row: &str) -> String {
+    let name = row.split("  ").next().unwrap_or_default();
+    format!("{name}  (tokens) (share) (bar)")
 }
 
 /// Times of day, and ids, which stand in the last column.

@@ -12,6 +12,16 @@ pub(crate) struct EditText<'a> {
     pub(crate) verb: &'a str,
     /// Whether lines of this file are not literally what the model sent.
     pub(crate) differs: &'a dyn Fn(&str) -> bool,
+    pub(crate) call: EditedFiles,
+}
+
+/// What a call says about the files that it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EditedFiles {
+    /// There is one, and the model has named it: it need not be named again.
+    One,
+    /// There can be more than were changed in the end.
+    Several,
 }
 
 impl EditText<'_> {
@@ -22,8 +32,9 @@ impl EditText<'_> {
         let change = change_id(result);
         let mut text = OutcomeText::default();
         for file in &files {
-            text.block(&match files.as_slice() {
-                [only] => format!("{}{change}", self.sentence(only)),
+            text.block(&match (files.as_slice(), self.call) {
+                ([only], EditedFiles::One) => format!("{}{change}", self.sentence(only)),
+                ([only], EditedFiles::Several) => format!("{}{change}", only.described()),
                 _ => file.described(),
             });
             let is_text = matches!(file.fate, FileFate::Edited | FileFate::MovedFrom(_));
@@ -68,7 +79,7 @@ pub(crate) fn written_text(verb: &str, result: &Value) -> Option<String> {
         (Some(message), _) => OutcomeText::new(message),
         (None, None) => OutcomeText::new(format!("Created{change}")),
         (None, Some(_)) if text_at(result, "edited_by_user").is_some() => {
-            EditText { verb, differs: &|_| true }.of(result)?
+            EditText { verb, differs: &|_| true, call: EditedFiles::One }.of(result)?
         }
         (None, Some(_)) => {
             let counts = line_counts(result).replace('−', "-");

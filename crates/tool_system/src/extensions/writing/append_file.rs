@@ -1,7 +1,7 @@
 //! `append_file`: more text at the end of a file.
 
 use tool_system::edit::encode_body;
-use tool_system::outcome_text::{EditText, argument, written_summary, written_text};
+use tool_system::outcome_text::{EditText, EditedFiles, argument, written_summary, written_text};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, WrittenFile, propose_write};
 
@@ -61,7 +61,9 @@ impl Tool for AppendFileTool {
     }
 
     fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
-        let Some(mut text) = (EditText { verb: "Appended", differs: &|_| false }).of(result) else {
+        let call = EditedFiles::One;
+        let appended = EditText { verb: "Appended", differs: &|_| false, call };
+        let Some(mut text) = appended.of(result) else {
             return written_text("Appended", result);
         };
         text.add_outcome(result);

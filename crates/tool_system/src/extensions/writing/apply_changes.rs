@@ -8,7 +8,7 @@ use tool_system::edit::{
     parse_patch, verify_deletion,
 };
 use tool_system::outcome_text::{
-    EditText, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items,
+    EditText, EditedFiles, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items,
     one_or_many, text_at, texts,
 };
 use tool_system::prelude::*;
@@ -107,10 +107,7 @@ impl Tool for ApplyChangesTool {
     }
 
     fn title(&self, args: &ToolArguments) -> Option<String> {
-        let changes = args.as_map().get("changes").and_then(Value::as_array);
-        let paths = changes.into_iter().flatten().filter_map(|change| text_at(change, "path"));
-        let paths: Vec<&str> = BTreeSet::from_iter(paths).into_iter().collect();
-        match paths.as_slice() {
+        match named_paths(args).as_slice() {
             [] => argument(args, "patch").map(|_| "Apply a patch".to_owned()),
             paths => Some(format!("Edit {}", one_or_many(paths))),
         }
@@ -135,7 +132,7 @@ impl Tool for ApplyChangesTool {
         Some(edit_summary(verb, &one_or_many(&files), result))
     }
 
-    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let (mut tolerant, mut grades) = (BTreeSet::new(), BTreeSet::new());
         for applied in items(result, "applied") {
             let how = text_at(applied, "how").filter(|how| how.starts_with("match "));
@@ -145,12 +142,27 @@ impl Tool for ApplyChangesTool {
         let mut text = if texts(result, "files")?.is_empty() {
             OutcomeText::new("Nothing was changed: the files are like this already")
         } else {
-            EditText { verb: "Edited", differs: &|path| tolerant.contains(path) }.of(result)?
+            let is_whole = text_at(result, "edited_by_user").is_none();
+            let call = match named_paths(args).as_slice() {
+                [_] => EditedFiles::One,
+                // A patch that was applied as a whole has the files that it names.
+                [] if is_whole => EditedFiles::One,
+                _ => EditedFiles::Several,
+            };
+            let differs = |path: &str| tolerant.contains(path);
+            EditText { verb: "Edited", differs: &differs, call }.of(result)?
         };
         grades.into_iter().for_each(|grade| text.note(grade));
         text.add_outcome(result);
         Some(text.finish())
     }
+}
+
+/// The paths in a list of changes, each once; none for a patch.
+fn named_paths(args: &ToolArguments) -> Vec<&str> {
+    let changes = args.as_map().get("changes").and_then(Value::as_array);
+    let paths = changes.into_iter().flatten().filter_map(|change| text_at(change, "path"));
+    BTreeSet::from_iter(paths).into_iter().collect()
 }
 
 /// All changes to a file together, files in the order of their first change.

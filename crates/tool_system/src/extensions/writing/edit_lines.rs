@@ -1,7 +1,7 @@
 //! `edit_lines`: lines by their numbers.
 
 use tool_system::edit::{LineEdit, edit_lines, encode_body};
-use tool_system::outcome_text::{EditText, argument, edit_summary};
+use tool_system::outcome_text::{EditText, EditedFiles, argument, edit_summary};
 use tool_system::prelude::*;
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
@@ -80,7 +80,8 @@ impl Tool for EditLinesTool {
     }
 
     fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
-        let mut text = EditText { verb: "Edited", differs: &|_| false }.of(result)?;
+        let call = EditedFiles::One;
+        let mut text = EditText { verb: "Edited", differs: &|_| false, call }.of(result)?;
         text.add_outcome(result);
         Some(text.finish())
     }

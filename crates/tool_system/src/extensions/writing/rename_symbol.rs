@@ -6,7 +6,7 @@ use code_index::{
 };
 use tool_system::change_plan::ChangePlan;
 use tool_system::outcome_text::{
-    EditText, OutcomeText, argument, failed_checks, items, one_or_many, text_at, texts,
+    EditText, EditedFiles, OutcomeText, argument, failed_checks, items, one_or_many, text_at, texts,
 };
 use tool_system::prelude::*;
 use tool_system::proposing::Target;
@@ -97,7 +97,10 @@ impl Tool for RenameSymbolTool {
         let mut text = match text_at(result, "message") {
             Some(message) => OutcomeText::new(message),
             // The user has changed what would be renamed, so that the counts are of no use.
-            None => EditText { verb: "Edited", differs: &|_| true }.of(result)?,
+            None => {
+                let call = EditedFiles::Several;
+                EditText { verb: "Edited", differs: &|_| true, call }.of(result)?
+            }
         };
         let files = items(result, "applied").filter_map(|file| {
             Some(format!("{} {}", text_at(file, "path")?, file["replacements"]))
