@@ -1,6 +1,6 @@
 // Files that are pasted, dropped or chosen: images and text go with the message.
 
-import { hasMore, tell } from './core.js';
+import { tell } from './core.js';
 
 /** Bytes of one text file; larger ones belong into the project. */
 const LARGEST_TEXT = 512 * 1024;
@@ -14,7 +14,6 @@ export async function chipsOf(files) {
 }
 
 async function imageChip(file) {
-  if (!hasMore()) return refuse(`${file.name}: this Toolkiln takes no images`);
   if (file.size > LARGEST_IMAGE) return refuse(`${file.name} is larger than 5 MB`);
   const address = await new Promise((resolve, reject) => {
     const reader = new FileReader();

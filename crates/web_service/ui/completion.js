@@ -1,7 +1,7 @@
 // What can be meant: files and symbols after `@`, commands after `/`. The focus stays in the field.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { api, hasMore, html, say, withQuery } from './core.js';
+import { api, html, say, withQuery } from './core.js';
 import { COMMANDS } from './commands.js';
 
 /** Milliseconds after a key before the service is asked. */
@@ -90,30 +90,15 @@ function ownCommands(query, session) {
 
 /** Commands that the user has written, which are shown as what they send. */
 async function writtenCommands(query, { project, signal }) {
-  if (!hasMore()) return [];
   const found = await api(withQuery('/complete', { kind: 'command', project, query }), { signal });
   const written = found.commands.filter(({ message }) => message);
   return written.map(({ name, about, message }) => ({ label: `/${name}`, note: about, insert: message }));
 }
 
-/** Files, directories and symbols; where the service does not complete them, files by a glob. */
+/** Files, directories and symbols. */
 async function mentions(query, { project, signal }) {
-  if (hasMore()) {
-    const found = await api(withQuery('/complete', { kind: 'mention', project, query }), { signal });
-    return found.mentions.slice(0, MOST).map(({ kind, text, target, detail }) => ({
-      label: text, note: detail || (kind === 'file' ? '' : kind), insert: `${text} `, file: target ?? text,
-    }));
-  }
-  const { result } = await api(withQuery('/search', { kind: 'files', project, query: globOf(query) }), { signal });
-  return result.files.slice(0, MOST).map((path) => ({ label: path, note: '', insert: `${path} `, file: path }));
-}
-
-/** A glob for paths that hold these parts, in upper or lower case. */
-export function globOf(query) {
-  const letters = (part) => [...part].map((letter) => {
-    const [low, high] = [letter.toLowerCase(), letter.toUpperCase()];
-    if (low !== high) return `[${low}${high}]`;
-    return /[\w.-]/.test(letter) ? letter : '?';
-  }).join('');
-  return `**/*${query.split('/').map(letters).join('*/*')}*`.replace(/\*{2,}(?!\/)/g, '*');
+  const found = await api(withQuery('/complete', { kind: 'mention', project, query }), { signal });
+  return found.mentions.slice(0, MOST).map(({ kind, text, target, detail }) => ({
+    label: text, note: detail || (kind === 'file' ? '' : kind), insert: `${text} `, file: target ?? text,
+  }));
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, dollars, hasMore, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short,
+  api, attempt, dollars, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short,
   tell, withQuery,
 } from './core.js';
 
@@ -292,15 +292,13 @@ function Facts({ session: id, project, shown, model, chooseModel }) {
     const { models } = await api(withQuery('/models', { project: served?.name }));
     return models.map((name) => ({ label: name, isChosen: name === present, act: () => choose(name) }));
   };
-  const canChoose = !id || hasMore();
   const turn = shown?.rows.value.findLast((row) => row.peek().kind === 'turn')?.value;
   const size = session?.context_window ?? served?.context_window;
   const filled = turn?.context_tokens;
   const context = filled && `${short(filled)}${size ? ` of ${short(size)}` : ''}`;
   const words = [context, dollars(session?.cost_usd)].filter(Boolean).join(' · ');
   return html`
-    ${present && !canChoose && html`<span class="chip">${present}</span>`}
-    ${present && canChoose && html`<button type="button" class="chip model" aria-haspopup="menu"
+    ${present && html`<button type="button" class="chip model" aria-haspopup="menu"
       aria-label=${`Model: ${present}`}
       onClick=${(event) => openMenu(event.currentTarget, offered())}>${present}</button>`}
     ${mode && html`<a class="chip" href="#/settings" title="What needs approval">${mode}</a>`}

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, conversation, dollars, duration, hasMore, html, lazy, openMenu, openPanel, plural, questions, route,
+  api, attempt, conversation, dollars, duration, html, lazy, openMenu, openPanel, plural, questions, route,
   sessions, short,
 } from './core.js';
 import { Composer } from './composer.js';
@@ -257,7 +257,7 @@ function Message({ item, shown }) {
 
 export function SessionImage({ image }) {
   const { name, width, height, hash } = image;
-  const [isGone, miss] = useState(!hash || !hasMore());
+  const [isGone, miss] = useState(!hash);
   if (isGone) return html`<p class="notice">Image ${name}, ${width} × ${height}</p>`;
   const address = `/api/sessions/${conversation.value.id}/images/${hash}`;
   return html`<a href=${address} target="_blank"><img class="shot" src=${address} alt=${name || 'Image'} loading="lazy"

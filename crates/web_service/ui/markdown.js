@@ -2,7 +2,7 @@
 
 import { lexer } from 'marked';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { hasMore, html } from './core.js';
+import { html } from './core.js';
 
 // ---- Reading ----
 
@@ -238,7 +238,7 @@ function CodeBlock({ token: { text, lang, isOpen } }) {
   const parts = useRef([]);
   const [lines, colour] = useState(null);
   useEffect(() => {
-    if (isOpen || !language || !hasMore()) return;
+    if (isOpen || !language) return;
     import('./highlight.js').then(({ highlighted }) => highlighted(language, text)).then(colour, () => {});
   }, [isOpen, text]);
   if (!text.startsWith(parts.current[0] ?? '')) parts.current = [];

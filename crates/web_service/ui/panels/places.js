@@ -64,21 +64,6 @@ export function realDefinitions(definitions) {
   return real.length ? real : definitions;
 }
 
-let description;
-
-/** Whether the service has a route, by its own description. */
-export async function offers(path) {
-  description ??= api('');
-  try {
-    const { paths } = await description;
-    return path in paths;
-  } catch {
-    // The service did not answer. It is asked again the next time.
-    description = null;
-    return false;
-  }
-}
-
 /** The tools of a project with their schemas. */
 export async function offeredTools(project) {
   return (await api(withQuery('/tools', { project }))).tools;
