@@ -188,7 +188,7 @@ impl<'a> FoldStep<'a> {
             Content::Image(image) => Some(self.keep_image(image)),
             _ => None,
         });
-        let images = images.collect();
+        let images: Vec<Image> = images.collect();
         // The first text is what was said; others were attached to it.
         let is_text = |part: &&Content| matches!(part, Content::Text { .. });
         let first = content.iter().position(|part| is_text(&part));
@@ -201,7 +201,11 @@ impl<'a> FoldStep<'a> {
         });
         let attached = attached.collect();
         let text = safe(&text_of(&said).to_string());
-        self.add(ItemBody::Message(UserMessage { text, attached, images }));
+        let words = (!images.is_empty()).then(|| {
+            let words = first.and_then(|at| content.get(at)).map(std::slice::from_ref);
+            safe(&text_of(words.unwrap_or_default()).to_string())
+        });
+        self.add(ItemBody::Message(UserMessage { text, words, attached, images }));
     }
 
     fn plan_changed(&mut self, steps: &[PlanStep]) {
