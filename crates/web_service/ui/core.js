@@ -77,6 +77,8 @@ export function withQuery(path, values) {
 // ---- What is known ----
 /** The answer of `/api/overview`; null until it is there. */
 export const overview = signal(null);
+/** The project that the user has chosen for what no session decides. */
+export const chosenProject = signal(sessionStorage.getItem('project') ?? '');
 /** The sessions by their ids. */
 export const sessions = signal(new Map());
 /** The open questions of all sessions and calls by hand. */

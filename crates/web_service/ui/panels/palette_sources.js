@@ -155,7 +155,7 @@ export async function foundThings(query, stop) {
 
 const asFoundSession = ({ session, title, project, at, excerpt }) => ({
   ...asSession({ id: session, title, project, updated: at }),
-  ...(excerpt && { note: excerpt }),
+  ...(excerpt && excerpt !== title && { note: excerpt }),
 });
 
 /** An entry of another project than the one that is shown leaves the session and goes there. */
