@@ -1,5 +1,5 @@
-//! `cargo xtask interop`: the MCP server under SDKs and hosts of other people. They are many packages
-//! and some minutes, so that `cargo xtask test` has only the Python client among them.
+//! `cargo xtask interop`: the MCP server under SDKs and hosts of other people, and the page in Firefox. They are many
+//! packages and some minutes, so that `cargo xtask test` has only the Python client among them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 
 use crate::fetch::output;
 use crate::house::House;
+use crate::page::program;
 use crate::python::Script;
 use crate::step::{Outcome, Steps, one_line, run as run_command};
 use crate::test::{is_ci, python_client};
@@ -18,6 +19,11 @@ const TYPESCRIPT_SDK: &str = "crates/mcp/tests/hosts/typescript_sdk.mjs";
 /// Pinned like the packages of Python. The inspector's command line is a client of its own.
 const NPM_PACKAGES: [&str; 2] =
     ["@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector@2.12.0"];
+
+const FIREFOX_TASK: &str = "crates/cli/tests/page/firefox.mjs";
+
+/// Drives Firefox by WebDriver BiDi. Newer ones ask for what the Firefox of Debian does not know.
+const PUPPETEER: [&str; 1] = ["puppeteer-core@24.10.0"];
 
 const OPENAI_AGENTS: Script = Script {
     path: "crates/mcp/tests/hosts/openai_agents.py",
@@ -45,8 +51,37 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Does a task on the page in Firefox. Its pictures are in `target/page`.
+pub(crate) fn firefox() -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.binary("debug");
+    let mut steps = Steps::new(is_ci());
+    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    steps.step("The page in Firefox", || firefox_task(&house, &binary))?;
+    print!("{}", steps.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn firefox_task(house: &House, binary: &Path) -> Result<Outcome> {
+    let modules = || installed_modules(&house.cache("puppeteer"), &PUPPETEER);
+    let prepared = program(&["firefox", "firefox-esr"], "firefox-esr")
+        .and_then(|browser| Ok((browser, modules()?)));
+    match prepared {
+        Ok((browser, modules)) => {
+            let mut node = Command::new("node");
+            node.current_dir(&house.root).arg(FIREFOX_TASK).arg(binary).arg(modules);
+            run_command(node.arg(browser).arg("target/page"))?;
+            Ok(Outcome::Passed)
+        }
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{FIREFOX_TASK} with {}", PUPPETEER.join(", ")),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
+}
+
 fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
-    match installed_modules(&house.cache("typescript-sdk")) {
+    match installed_modules(&house.cache("typescript-sdk"), &NPM_PACKAGES) {
         Ok(modules) => {
             let mut node = Command::new("node");
             node.current_dir(&house.root).arg(TYPESCRIPT_SDK).arg(binary).arg(modules);
@@ -61,10 +96,10 @@ fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
 }
 
 /// The `node_modules` that holds the packages, filled once.
-fn installed_modules(directory: &Path) -> Result<PathBuf> {
+fn installed_modules(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
     let modules = directory.join("node_modules");
     let stamp = directory.join("packages.stamp");
-    let wanted = NPM_PACKAGES.join("\n");
+    let wanted = packages.join("\n");
     output(Command::new("node").arg("--version"))?;
     if !fs::read_to_string(&stamp).is_ok_and(|kept| kept == wanted) {
         fs::create_dir_all(directory).context("cannot make the directory for packages")?;
@@ -73,7 +108,7 @@ fn installed_modules(directory: &Path) -> Result<PathBuf> {
             .context("cannot write package.json")?;
         let mut npm = Command::new("npm");
         npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
-        output(npm.args(NPM_PACKAGES).current_dir(directory))?;
+        output(npm.args(packages).current_dir(directory))?;
         fs::write(&stamp, wanted).context("cannot write the stamp")?;
     }
     Ok(modules)

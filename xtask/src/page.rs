@@ -48,23 +48,28 @@ fn prepared(house: &House) -> Result<(PathBuf, PathBuf)> {
     Ok((browser()?, axe))
 }
 
-/// A browser that is there, or Debian's, installed where that is allowed.
+/// A Chromium that is there, or Debian's.
 pub(crate) fn browser() -> Result<PathBuf> {
-    if let Some(found) = installed() {
+    program(&BROWSERS, "chromium")
+}
+
+/// A program that is there, or the one of Debian's package, installed where that is allowed.
+pub(crate) fn program(names: &[&str], package: &str) -> Result<PathBuf> {
+    if let Some(found) = installed(names) {
         return Ok(found);
     }
     let mut install = Command::new("apt-get");
-    install.args(["install", "--yes", "--quiet", "--no-install-recommends", "chromium"]);
+    install.args(["install", "--yes", "--quiet", "--no-install-recommends", package]);
     let why = match output(install.env("DEBIAN_FRONTEND", "noninteractive")) {
         Ok(_) => String::new(),
         Err(error) => format!(", and it cannot be installed: {error:#}"),
     };
-    installed().with_context(|| format!("none of {} is installed{why}", BROWSERS.join(", ")))
+    installed(names).with_context(|| format!("none of {} is installed{why}", names.join(", ")))
 }
 
-fn installed() -> Option<PathBuf> {
+fn installed(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let places = BROWSERS.iter().flat_map(|name| directories.iter().map(move |at| at.join(name)));
+    let places = names.iter().flat_map(|name| directories.iter().map(move |at| at.join(name)));
     places.into_iter().find(|place| place.is_file())
 }

@@ -38,8 +38,8 @@ pub use imports::{
 pub use language::Language;
 pub use live::{Built, IndexFacts, IndexOptions, IndexStatus};
 pub use lookup::{
-    Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, NearName,
-    NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,
+    Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, NameBounds,
+    NearName, NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,
     SymbolName, TableReport, check_new_name, files_to_outline, files_with_name, find_definitions,
     find_references, outline_file, rename_in,
 };

@@ -4,6 +4,7 @@
 //! the name in them, and parses only where a definition is possible; parsed files are kept. A symbol
 //! table, once there is one, names the files and places instead.
 
+mod all_names;
 mod by_text;
 mod could_define;
 mod definition_query;
@@ -22,6 +23,7 @@ mod symbol_table;
 mod word;
 mod word_files;
 
+pub use all_names::NameBounds;
 #[cfg(test)]
 pub(crate) use could_define::hidden;
 pub(crate) use could_define::{

@@ -1,7 +1,7 @@
 //! Files that the user attaches to a message: text as text, images as images.
 
 use context_manager::AgentOptions;
-use protocol::{CallReport, Content, ErrorCode, Image, ToolCall, ToolError};
+use protocol::{CallReport, Content, ErrorCode, Image, ToolCall, ToolError, visible};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tool_system::extensions::reading::read_file;
@@ -34,6 +34,11 @@ pub async fn with_files(executor: &ToolExecutor, text: String, paths: &[String])
 }
 
 impl Attached {
+    /// Attaches a text that the user hands over.
+    pub fn add_text(&mut self, name: &str, text: &str) {
+        self.content.push(Content::attached(visible(name), text));
+    }
+
     /// Attaches images that the user hands over as bytes, within the limits of an answer. Nothing is
     /// attached if one of them cannot be.
     pub fn add_images(

@@ -188,7 +188,7 @@ impl<'a> FoldStep<'a> {
             Content::Image(image) => Some(self.keep_image(image)),
             _ => None,
         });
-        let images = images.collect();
+        let images: Vec<Image> = images.collect();
         let (mut said, mut attached, mut has_said) = (Vec::new(), Vec::new(), false);
         for part in content {
             match part {
@@ -207,7 +207,11 @@ impl<'a> FoldStep<'a> {
             }
         }
         let text = safe(&text_of(&said).to_string());
-        self.add(ItemBody::Message(UserMessage { text, attached, images }));
+        let words = (!images.is_empty()).then(|| {
+            let words = content.iter().find(|part| matches!(part, Content::Text { .. }));
+            safe(&text_of(words.map(std::slice::from_ref).unwrap_or_default()).to_string())
+        });
+        self.add(ItemBody::Message(UserMessage { text, words, attached, images }));
     }
 
     fn plan_changed(&mut self, steps: &[PlanStep]) {

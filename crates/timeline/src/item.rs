@@ -77,6 +77,9 @@ pub enum ItemBody {
 pub struct UserMessage {
     /// What was said, with images in words.
     pub text: String,
+    /// What was said alone, where there are images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
     /// What was attached as text: files, directories, symbols.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<AttachedText>,

@@ -48,7 +48,7 @@ pub use approver::{ApproveAll, Approver, RefuseAll, RuleKeeper};
 pub use arguments::{ToolArguments, Whole};
 pub use category::Category;
 pub use checks::{CheckError, EditCheck};
-pub use code_index::{CodeBase, IndexFacts, IndexStatus};
+pub use code_index::{CodeBase, IndexFacts, IndexStatus, NameBounds};
 pub use commands::{CommandRunner, IgnoredFiles, RunnerOptions};
 pub use context::ToolContext;
 pub use custom::{CustomTool, Mistake as CustomToolMistake};

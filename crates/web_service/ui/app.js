@@ -3,9 +3,9 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import {
-  api, attempt, connection, Conversation, conversation, effect, html, latestSessions, lazy, message, moment, moves,
-  noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell,
-  withQuery,
+  api, attempt, chosenProject, connection, Conversation, conversation, effect, html, latestSessions, lazy, message,
+  moment, moves, noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions,
+  signal, spoken, tell, withQuery,
 } from './core.js';
 import { ConversationView } from './conversation.js';
 import { Composer, interrupt } from './composer.js';
@@ -47,18 +47,19 @@ function SessionLink({ session }) {
   </div>`;
 }
 
-function Project({ name }) {
+function Project({ name, isOnly }) {
   const own = latestSessions.value.filter((session) => session.project === name);
   const today = new Date().setHours(0, 0, 0, 0);
   const isNew = ({ updated }) => updated >= today;
   const parts = [['Today', own.filter(isNew)], ['Earlier', own.filter((session) => !isNew(session))]];
   return html`<section aria-label=${name}>
-    <h2>${name}</h2>
+    <h2>${name}${!isOnly && html`<a class="icon" href="#/" aria-label=${`New session in ${name}`}
+      title=${`New session in ${name}`} onClick=${() => { chosenProject.value = name; }}>+</a>`}</h2>
     ${parts.map(([title, listed]) => listed.length > 0 && html`<div key=${title}>
       ${own.length > listed.length && html`<h3>${title}</h3>`}
       ${listed.map((session) => html`<${SessionLink} key=${session.id} session=${session} />`)}
     </div>`)}
-    ${own.length === 0 && html`<p class="empty">Sessions of this project will be here.</p>`}
+    ${own.length === 0 && html`<p class="empty">No sessions yet.</p>`}
   </section>`;
 }
 
@@ -74,7 +75,8 @@ function Rail() {
       <span>Search everything</span><kbd>Ctrl K</kbd></button>
     ${waiting > 0 && html`<a class="inbox" href="#/inbox">
       ${waiting === 1 ? '1 question waits' : `${waiting} questions wait`}</a>`}
-    <div class="lists">${projects.map(({ name }) => html`<${Project} key=${name} name=${name} />`)}</div>
+    <div class="lists">${projects.map(({ name }) => html`<${Project} key=${name} name=${name}
+      isOnly=${projects.length === 1} />`)}</div>
     <footer>
       ${Object.entries(VIEWS).map(([name, { title }]) => html`<a key=${name} href="#/${name}"
         aria-current=${route.value.view === name ? 'page' : undefined}>${title}</a>`)}
@@ -110,15 +112,15 @@ function Panel() {
 
 function Start() {
   const known = overview.value;
-  const [chosen, choose] = useState(null);
-  const project = chosen ?? known?.projects[0]?.name;
+  const names = (known?.projects ?? []).map(({ name }) => name);
+  const project = names.includes(chosenProject.value) ? chosenProject.value : names[0];
   return html`<main class="talk" id="talk">
     <header class="bar"><${RailButton} /><h1>New session</h1></header>
     <div class="start">
       <h2>What should be done?</h2>
-      ${known?.projects.length > 1 && html`<label>Project <select value=${project}
-        onChange=${(event) => choose(event.target.value)}>
-        ${known.projects.map(({ name }) => html`<option key=${name}>${name}</option>`)}</select></label>`}
+      ${names.length > 1 && html`<label>Project <select value=${project}
+        onChange=${(event) => { chosenProject.value = event.target.value; }}>
+        ${names.map((name) => html`<option key=${name}>${name}</option>`)}</select></label>`}
       <p>Nothing is written before you have seen it and said yes.</p>
     </div>
     <${Composer} project=${project} />
@@ -324,6 +326,12 @@ addEventListener('keydown', (event) => {
 // Where the browser can speak by itself, the text need not stand on the page a second time.
 const canNotify = Boolean(document.ariaNotify);
 if (canNotify) effect(() => { if (spoken.value) document.ariaNotify(spoken.value); });
+
+// A session that is shown decides what is meant afterwards, also after the page was loaded again.
+effect(() => {
+  chosenProject.value = sessions.value.get(route.value.session)?.project ?? chosenProject.value;
+  sessionStorage.setItem('project', chosenProject.value);
+});
 
 const icon = document.querySelector('link[rel="icon"]');
 const usualIcon = icon.href;

@@ -1,6 +1,6 @@
 // Commands that are typed with a slash. Anything else that begins with one is a message.
 
-import { api, dollars, openPanel, sessions, short, tell } from './core.js';
+import { api, dollars, openPanel, sessions, short, tell, withQuery } from './core.js';
 import { paletteIsOpen } from './app.js';
 
 /** The commands: what they do in a few words, and the doing. Those with `inSession` need one. */
@@ -37,19 +37,27 @@ async function undo({ session, type }) {
   tell(ok ? title ?? 'Undone' : error.message, ok ? 'info' : 'error');
 }
 
-/** Runs a command if the text is one. Answers whether it was. */
+/** Runs a command if the text is one. `sends` is what is to be said then; nothing if it is done. */
 export async function run(text, place) {
-  const [, name] = /^\/(\w+)\s*$/.exec(text) ?? [];
-  const command = COMMANDS.find((known) => known.name === name);
-  if (!command) return false;
-  if (command.inSession && !place.session) {
-    tell(`/${name} needs a session`, 'error');
-    return true;
-  }
+  const [, name, rest = ''] = /^\/([\w-]+)(?:\s+([^]*))?$/.exec(text) ?? [];
+  if (!name) return { sends: text };
   try {
-    await command.act(place);
+    const found = await written(name, rest, place.project);
+    const own = COMMANDS.find((known) => known.name === name && !rest.trim());
+    // What the user has written comes first; what no command has as its name is a message.
+    if (found?.message) return { sends: found.message };
+    if (!own && !found) return { sends: text };
+    if (!own) tell(found.refused ?? `/${name} is a command of the terminal; it does nothing here`, 'error');
+    else if (own.inSession && !place.session) tell(`/${name} needs a session`, 'error');
+    else await own.act(place);
   } catch (error) {
     tell(error.message, 'error');
   }
-  return true;
+  return {};
+}
+
+/** The command of that name that the service knows: of the user, with what it sends, or of the terminal. */
+async function written(name, rest, project) {
+  const { commands } = await api(withQuery('/complete', { kind: 'command', project, query: name, arguments: rest }));
+  return commands.find((known) => known.name === name);
 }

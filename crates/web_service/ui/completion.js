@@ -1,7 +1,7 @@
 // What can be meant: files and symbols after `@`, commands after `/`. The focus stays in the field.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { api, hasMore, html, say, withQuery } from './core.js';
+import { api, html, say, tell, withQuery } from './core.js';
 import { COMMANDS } from './commands.js';
 
 /** Milliseconds after a key before the service is asked. */
@@ -11,13 +11,16 @@ const MOST = 12;
 /** Suggestions, with the question that they answer. */
 const NOTHING = { kind: '', query: '', found: [] };
 
-export default function Completion({ asked, project, session, keys, pick, field }) {
+export default function Completion({ asked, project, session, keys, pick: insert, field }) {
+  const pick = (option) => (option.refused ? tell(option.refused, 'error') : insert(option));
   const [answer, take] = useState(NOTHING);
   const [at, move] = useState(0);
   const list = useRef(null);
   const { kind, query } = asked;
   const isCurrent = answer.kind === kind && answer.query === query;
-  const known = kind === 'command' ? ownCommands(query, session) : [];
+  const own = kind === 'command' ? ownCommands(query, session) : [];
+  // A command of the user's takes the place of ours.
+  const known = own.filter(({ name }) => !answer.found.some((one) => one.name === name && !one.refused));
   const options = isCurrent || kind === 'mention' ? [...known, ...answer.found] : known;
 
   useEffect(() => {
@@ -85,35 +88,23 @@ export default function Completion({ asked, project, session, keys, pick, field 
 /** Commands of the page. */
 function ownCommands(query, session) {
   const fitting = COMMANDS.filter(({ name, inSession }) => name.startsWith(query) && (session || !inSession));
-  return fitting.map(({ name, words }) => ({ label: `/${name}`, note: words, insert: `/${name}` }));
+  return fitting.map(({ name, words }) => ({ name, label: `/${name}`, note: words, insert: `/${name}` }));
 }
 
-/** Commands that the user has written, which are shown as what they send. */
+/** Commands that the user has written, also those that cannot be used, with the reason. */
 async function writtenCommands(query, { project, signal }) {
-  if (!hasMore()) return [];
   const found = await api(withQuery('/complete', { kind: 'command', project, query }), { signal });
-  const written = found.commands.filter(({ message }) => message);
-  return written.map(({ name, about, message }) => ({ label: `/${name}`, note: about, insert: message }));
+  const written = found.commands.filter(({ message, refused }) => message || refused);
+  return written.map(({ name, usage, about, message, refused }) => ({
+    // One that takes something is completed by the user, any other is shown as what it sends.
+    name, label: usage, note: about, refused, insert: usage === `/${name}` ? message ?? '' : `/${name} `,
+  }));
 }
 
-/** Files, directories and symbols; where the service does not complete them, files by a glob. */
+/** Files, directories and symbols. */
 async function mentions(query, { project, signal }) {
-  if (hasMore()) {
-    const found = await api(withQuery('/complete', { kind: 'mention', project, query }), { signal });
-    return found.mentions.slice(0, MOST).map(({ kind, text, target, detail }) => ({
-      label: text, note: detail || (kind === 'file' ? '' : kind), insert: `${text} `, file: target ?? text,
-    }));
-  }
-  const { result } = await api(withQuery('/search', { kind: 'files', project, query: globOf(query) }), { signal });
-  return result.files.slice(0, MOST).map((path) => ({ label: path, note: '', insert: `${path} `, file: path }));
-}
-
-/** A glob for paths that hold these parts, in upper or lower case. */
-export function globOf(query) {
-  const letters = (part) => [...part].map((letter) => {
-    const [low, high] = [letter.toLowerCase(), letter.toUpperCase()];
-    if (low !== high) return `[${low}${high}]`;
-    return /[\w.-]/.test(letter) ? letter : '?';
-  }).join('');
-  return `**/*${query.split('/').map(letters).join('*/*')}*`.replace(/\*{2,}(?!\/)/g, '*');
+  const found = await api(withQuery('/complete', { kind: 'mention', project, query }), { signal });
+  return found.mentions.slice(0, MOST).map(({ kind, text, target, detail }) => ({
+    label: text, note: detail || (kind === 'file' ? '' : kind), insert: `${text} `, file: target ?? text,
+  }));
 }

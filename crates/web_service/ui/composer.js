@@ -2,8 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, dollars, hasMore, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short,
-  tell, withQuery,
+  api, attempt, dollars, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short,
+  signal, tell, withQuery,
 } from './core.js';
 
 const Completion = lazy(() => import('./completion.js'));
@@ -83,13 +83,18 @@ export function Composer({ session, project, shown }) {
 
   const send = async () => {
     if (isSending || (!text.trim() && chips.length === 0)) return;
-    if (text.startsWith('/') && await runCommand()) return;
+    let said = text;
+    if (text.startsWith('/')) {
+      const { sends } = await runCommand();
+      if (sends === undefined) return;
+      said = sends;
+    }
     becomeSending(true);
-    const whole = wholeText(text, chips);
+    const whole = wholeText(said, chips);
     // If the answer is lost, the message may be written down all the same: then it shows up, and is not said twice.
     if (shown) {
       shown.arrived = (item) => {
-        if (item.text === whole && draftOf(place).text === text) change('', []);
+        if ((item.words ?? item.text) === whole && draftOf(place).text === text) change('', []);
         shown.arrived = undefined;
       };
     }
@@ -100,10 +105,10 @@ export function Composer({ session, project, shown }) {
       const { notes } = await api(`/sessions/${id}/messages`, { body: messageBody(whole, chips) });
       change('', []);
       if (shown) shown.arrived = undefined;
-      said.push(text);
+      earlier.push(text);
       // Until the service has named it.
       if (!sessions.peek().get(id)?.title) noteSession({ id, title: whole.trim().split('\n')[0].slice(0, 80) });
-      notes.forEach((note) => tell(note));
+      if (notes.length > 0) tell(notes.join('. '));
       if (session) shown?.loadQueue().catch(() => {});
       else location.hash = sessionAddress(id);
     });
@@ -111,7 +116,8 @@ export function Composer({ session, project, shown }) {
   };
   const runCommand = async () => {
     const { run } = await import('./commands.js');
-    return run(text, { session, type, chooseModel: () => field.current.form.querySelector('.model')?.click() });
+    const chooseModel = () => field.current.form.querySelector('.model')?.click();
+    return run(text, { session, project, type, chooseModel });
   };
   const input = ({ target }) => {
     change(target.value);
@@ -133,9 +139,9 @@ export function Composer({ session, project, shown }) {
     else if (event.key === 'Escape' && asked) ask(null);
     else if (event.key === 'Escape' && isWorking) interrupt(session);
     else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
-      const earlier = recalled(event.target, event.key === 'ArrowUp' ? 1 : -1, shown);
-      if (earlier === undefined) return;
-      change(earlier);
+      const words = recalled(event.target, event.key === 'ArrowUp' ? 1 : -1, shown);
+      if (words === undefined) return;
+      change(words);
     } else return;
     event.preventDefault();
   };
@@ -152,15 +158,18 @@ export function Composer({ session, project, shown }) {
     event.preventDefault();
     add([{ kind: 'paste', name: `Pasted text, ${plural(lines, 'line')}`, text: more }]);
   };
-  return html`<form class="prompt" onSubmit=${(event) => { event.preventDefault(); send(); }}
-    onDragOver=${(event) => event.preventDefault()}
-    onDrop=${(event) => takeFiles(event, [...event.dataTransfer.files])}>
+  useEffect(() => {
+    dropped.take = takeFiles;
+    return () => { dropped.take = undefined; };
+  });
+  return html`<form class="prompt${isDragged.value ? ' dropping' : ''}"
+    onSubmit=${(event) => { event.preventDefault(); send(); }}>
     <${Waiting} shown=${shown} take=${giveBack} />
     <${Chips} chips=${chips} change=${(next) => change(text, next)} />
     ${asked && html`<${Completion} asked=${asked} project=${project} session=${session} keys=${keys} pick=${pick}
       field=${field} />`}
     <textarea ref=${field} rows="2" value=${text} aria-label="Message" aria-autocomplete="list" enterkeyhint="send"
-      placeholder=${isWorking ? 'Say something that the running turn takes up' : 'Reply, @ for files, / for commands'}
+      placeholder=${placeholder(session, isWorking)}
       onInput=${input} onKeyDown=${pressed} onPaste=${pasted}></textarea>
     <div class="acts">
       <${AttachButton} take=${takeFiles} />
@@ -173,28 +182,50 @@ export function Composer({ session, project, shown }) {
   </form>`;
 }
 
+function placeholder(session, isWorking) {
+  if (isDragged.value) return 'Drop files to attach them';
+  if (isWorking) return 'Say something that the running turn takes up';
+  return `${session ? 'Reply' : 'Describe a task'}, @ for files, / for commands`;
+}
+
+// ---- Files that are dropped ----
+
+/** Whether files are being dragged over the page, and what takes them. */
+const isDragged = signal(false);
+const dropped = {};
+
+// Anywhere on the page, and also where nothing takes them: the browser would leave the page for the file.
+const onFiles = (act) => (event) => {
+  if (!event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  act(event);
+};
+addEventListener('dragover', onFiles(() => { isDragged.value = Boolean(dropped.take); }));
+addEventListener('dragleave', onFiles(({ relatedTarget }) => { isDragged.value &&= Boolean(relatedTarget); }));
+addEventListener('drop', onFiles((event) => {
+  isDragged.value = false;
+  dropped.take?.(event, [...event.dataTransfer.files]);
+}));
+
 async function beginSession(project, model) {
   const begun = await api('/sessions', { body: { project, ...(model && { model }) } });
   noteSession({ ...begun, updated: Date.now() });
   return begun.id;
 }
 
-/** What is typed with what was pasted, each in a fence that nothing in it closes. */
+/** What is typed, with what was pasted. */
 function wholeText(text, chips) {
-  const parts = chips.filter((chip) => chip.text !== undefined).map((chip) => {
-    if (chip.kind === 'paste') return chip.text;
-    const longest = Math.max(2, ...(chip.text.match(/`+/g) ?? []).map((run) => run.length));
-    const fence = '`'.repeat(longest + 1);
-    return `${chip.name}:\n${fence}\n${chip.text.replace(/\n$/, '')}\n${fence}`;
-  });
-  return [text, ...parts].filter((part) => part.trim()).join('\n\n');
+  const pasted = chips.filter(({ kind }) => kind === 'paste').map((chip) => chip.text);
+  return [text, ...pasted].filter((part) => part.trim()).join('\n\n');
 }
 
 function messageBody(text, chips) {
   const chosen = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
   const files = [...new Set([...chosen, ...mentioned(text)])];
   const images = chips.filter(({ kind }) => kind === 'image').map(({ data, name }) => ({ data, name }));
-  return { text, ...(files.length && { files }), ...(images.length && { images }) };
+  const texts = chips.filter(({ kind }) => kind === 'text').map((chip) => ({ name: chip.name, text: chip.text }));
+  const some = (name, list) => list.length > 0 && { [name]: list };
+  return { text, ...some('files', files), ...some('texts', texts), ...some('images', images) };
 }
 
 /** Paths that stand in the text after an `@`, in quotes or without. A word without a dot or slash is none. */
@@ -214,13 +245,14 @@ export function askedAt(text, caret) {
 
 // ---- What was said before ----
 
-const said = [];
+const earlier = [];
 
 /** An earlier message of the user's own, in a field that is empty or holds one. */
 function recalled(area, step, shown) {
   const rows = shown?.rows.peek().map((row) => row.peek()) ?? [];
-  const own = rows.filter(({ kind, depth }) => kind === 'message' && depth === 0).map(({ text }) => text);
-  const all = [...new Set([...own, ...said].reverse())];
+  const messages = rows.filter(({ kind, depth }) => kind === 'message' && depth === 0);
+  const own = messages.map(({ words, text }) => words ?? text);
+  const all = [...new Set([...own, ...earlier].reverse())];
   const { past = -1 } = area;
   if (area.value !== (all[past] ?? '')) return undefined;
   const next = Math.max(-1, Math.min(all.length - 1, past + step));
@@ -292,15 +324,13 @@ function Facts({ session: id, project, shown, model, chooseModel }) {
     const { models } = await api(withQuery('/models', { project: served?.name }));
     return models.map((name) => ({ label: name, isChosen: name === present, act: () => choose(name) }));
   };
-  const canChoose = !id || hasMore();
   const turn = shown?.rows.value.findLast((row) => row.peek().kind === 'turn')?.value;
   const size = session?.context_window ?? served?.context_window;
   const filled = turn?.context_tokens;
   const context = filled && `${short(filled)}${size ? ` of ${short(size)}` : ''}`;
   const words = [context, dollars(session?.cost_usd)].filter(Boolean).join(' · ');
   return html`
-    ${present && !canChoose && html`<span class="chip">${present}</span>`}
-    ${present && canChoose && html`<button type="button" class="chip model" aria-haspopup="menu"
+    ${present && html`<button type="button" class="chip model" aria-haspopup="menu"
       aria-label=${`Model: ${present}`}
       onClick=${(event) => openMenu(event.currentTarget, offered())}>${present}</button>`}
     ${mode && html`<a class="chip" href="#/settings" title="What needs approval">${mode}</a>`}

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, conversation, dollars, duration, hasMore, html, lazy, openMenu, openPanel, plural, questions, route,
+  api, attempt, conversation, dollars, duration, html, lazy, openMenu, openPanel, plural, questions, route,
   sessions, short,
 } from './core.js';
 import { Composer } from './composer.js';
@@ -240,13 +240,14 @@ const messageActs = async (item, shown) => (await import('./message_menu.js')).m
 
 function Message({ item, shown }) {
   const [isOpen, toggle] = useOpened(shown, `message${item.id}`);
-  const isLong = item.text.length > LONG_MESSAGE || item.text.split('\n', 26).length > 25;
-  const beginning = () => `${item.text.slice(0, LONG_MESSAGE).split('\n').slice(0, 20).join('\n')} …`;
-  const text = isLong && !isOpen ? beginning() : item.text;
+  const words = item.words ?? item.text;
+  const isLong = words.length > LONG_MESSAGE || words.split('\n', 26).length > 25;
+  const beginning = () => `${words.slice(0, LONG_MESSAGE).split('\n').slice(0, 20).join('\n')} …`;
+  const text = isLong && !isOpen ? beginning() : words;
   return html`<div class="said">
-    <div class="words"><p>${text}</p>
+    ${words && html`<div class="words"><p>${text}</p>
       ${isLong && html`<button class="quiet small" aria-expanded=${isOpen} onClick=${toggle}>
-        ${isOpen ? 'Show less' : 'Show all'}</button>`}</div>
+        ${isOpen ? 'Show less' : 'Show all'}</button>`}</div>`}
     ${item.attached?.map((attached, index) => html`<details key=${index} class="attached">
       <summary>${attached.title}</summary><pre tabindex="0">${attached.text}</pre></details>`)}
     ${item.images?.map((image, index) => html`<${SessionImage} key=${index} image=${image} />`)}
@@ -257,7 +258,7 @@ function Message({ item, shown }) {
 
 export function SessionImage({ image }) {
   const { name, width, height, hash } = image;
-  const [isGone, miss] = useState(!hash || !hasMore());
+  const [isGone, miss] = useState(!hash);
   if (isGone) return html`<p class="notice">Image ${name}, ${width} × ${height}</p>`;
   const address = `/api/sessions/${conversation.value.id}/images/${hash}`;
   return html`<a href=${address} target="_blank"><img class="shot" src=${address} alt=${name || 'Image'} loading="lazy"

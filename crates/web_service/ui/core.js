@@ -77,8 +77,8 @@ export function withQuery(path, values) {
 // ---- What is known ----
 /** The answer of `/api/overview`; null until it is there. */
 export const overview = signal(null);
-/** Whether the service has colours, images and completion: such a one tells the mode of its projects. */
-export const hasMore = () => Boolean(overview.peek()?.projects.some(({ mode }) => mode));
+/** The project that the user has chosen for what no session decides. */
+export const chosenProject = signal(sessionStorage.getItem('project') ?? '');
 /** The sessions by their ids. */
 export const sessions = signal(new Map());
 /** The open questions of all sessions and calls by hand. */

@@ -173,6 +173,8 @@ function Slice({ rows, isSplit, talk, verb, isEager }) {
   const [isDrawn, draw] = useState(isEager);
   useEffect(() => watchNear(place.current, (isNear) => {
     const { current: element } = place;
+    // Firefox still tells of an element that has just gone.
+    if (!element) return;
     // What is being written in it would be lost.
     if (!isNear && element.contains(document.activeElement)) return;
     if (!isNear && element.firstElementChild) height.current = element.offsetHeight;

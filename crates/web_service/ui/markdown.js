@@ -2,7 +2,7 @@
 
 import { lexer } from 'marked';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { hasMore, html } from './core.js';
+import { html } from './core.js';
 
 // ---- Reading ----
 
@@ -10,6 +10,10 @@ import { hasMore, html } from './core.js';
 const READ = 32_768;
 /** A block that is longer is shown as several. */
 const LONGEST = 16_384;
+/** Items of a list and rows of a table that are finished together. */
+const [ITEMS, ROWS] = [8, 16];
+/** A list or table with more of them is shown as several: the browser lays one out as a whole. */
+const MOST = 192;
 const FENCE = /^ {0,3}(`{3,}|~{3,})([^\n]*)\n/;
 
 /** Reads a text that grows. What is finished is not read again. */
@@ -27,8 +31,10 @@ export class MarkdownReader {
     this.open = [];
     /** The code block that is not closed yet. */
     this.fence = null;
-    /** The head of a table that was cut, for its other rows. */
+    /** The head of a table of which some was read, for its other rows. */
     this.head = '';
+    /** The list or table that was read in part: its finished items or rows are in `parts`. */
+    this.run = null;
   }
 
   /** Takes the whole text as far as it is there. */
@@ -58,17 +64,71 @@ export class MarkdownReader {
       this.finish(done);
       return true;
     }
+    if (this.divide(tokens[0])) return true;
     if (part.length > LONGEST) return this.cut(tokens[0]?.type, part);
     this.open = isAll ? lexer(part) : [];
+    if (this.open.length > 0) this.open[0] = this.joined(this.open[0]);
     return false;
   }
 
   finish(tokens) {
     for (const token of tokens) {
-      this.at += token.raw.length - this.head.length;
+      const { at } = this;
+      const length = Math.max(0, token.raw.length - this.head.length);
+      // It is read in the same parts, however much of it came at once.
+      const isDivided = this.divide(token);
+      const rest = isDivided ? lexer(this.head + this.text.slice(this.at, at + length))[0] : token;
+      this.at = at + length;
+      if (token.type !== 'space') this.finished.push(this.joined(rest));
       this.head = '';
-      if (token.type !== 'space') this.finished.push(token);
+      this.run = null;
     }
+  }
+
+  /** Puts the finished items or rows of a long list or table away, so that they are not read again. */
+  divide(token) {
+    if (token?.type !== 'list' && token?.type !== 'table') return false;
+    const [all, some] = token.type === 'list' ? [token.items, ITEMS] : [token.rows, ROWS];
+    // The last one may go on.
+    const count = Math.floor((all.length - 1) / some) * some;
+    if (count <= 0) return false;
+    this.run ??= { ...token, parts: [], raw: '' };
+    for (let from = 0; from < count; from += some) {
+      this.putAway(all.slice(from, from + some), token);
+      const { parts, start } = this.run;
+      if (parts.length * some < MOST) continue;
+      this.finished.push({ ...this.run, items: [], rows: [] });
+      this.run = { ...this.run, parts: [], raw: '', start: start + MOST };
+    }
+    return true;
+  }
+
+  putAway(own, { type, raw: whole }) {
+    if (type === 'list') {
+      const raw = own.map((item) => item.raw).join('');
+      this.run.parts.push(lexer(raw).flatMap(({ items = [] }) => items));
+      this.run.raw += raw;
+      this.at += raw.length;
+      return;
+    }
+    // A row is a line; the first two are the head.
+    const head = whole.split('\n', 2).map((line) => `${line}\n`).join('');
+    if (!this.head) this.at += head.length;
+    this.head = head;
+    let end = this.at;
+    for (const _ of own) end = this.text.indexOf('\n', end) + 1;
+    this.run.parts.push(own);
+    this.run.raw ||= head;
+    this.run.raw += this.text.slice(this.at, end);
+    this.at = end;
+  }
+
+  /** The rest of a list or table together with what was read of it before. */
+  joined(token) {
+    const { run } = this;
+    if (!run || run.type !== token.type) return token;
+    const { parts, ordered, start } = run;
+    return { ...token, parts, ordered, start, raw: run.raw + token.raw.slice(this.head.length) };
   }
 
   /** Cuts a block that is too long at the end of a line. */
@@ -128,18 +188,22 @@ export function Markdown({ text, isGrowing }) {
     slices.push(html`<div class="slice" key=${`slice${from}`}>${own.map(drawn)}</div>`);
   }
   const rest = finished.slice(full * TOGETHER);
-  return html`<div class="prose${isGrowing ? ' growing' : ''}">${slices}<div class="slice" key="rest">
-    ${rest.map(drawn)}
-    ${open.map((token, index) => html`<${Block} key=${rest.length + index} token=${token} />`)}</div></div>`;
+  const last = open.map((token, index) => html`<${Block} key=${rest.length + index} token=${token} />`);
+  // It keeps its key when it is full, so that nothing is drawn anew then.
+  return html`<div class="prose${isGrowing ? ' growing' : ''}">${[...slices,
+    html`<div class="slice" key=${`slice${full * TOGETHER}`}>${[...rest.map(drawn), ...last]}</div>`]}</div>`;
 }
-
-const vnodes = new WeakMap();
 
 /** What is finished is made once: the same element is not compared again. */
-function drawn(token, index) {
-  if (!vnodes.has(token)) vnodes.set(token, html`<${Block} key=${index} token=${token} />`);
-  return vnodes.get(token);
+function once(make) {
+  const made = new WeakMap();
+  return (thing, ...more) => {
+    if (!made.has(thing)) made.set(thing, make(thing, ...more));
+    return made.get(thing);
+  };
 }
+
+const drawn = once((token, index) => html`<${Block} key=${index} token=${token} />`);
 
 function Block({ token }) {
   switch (token.type) {
@@ -149,7 +213,7 @@ function Block({ token }) {
     case 'code': return html`<${CodeBlock} token=${token} />`;
     case 'blockquote': return html`<blockquote>${blocks(token.tokens)}</blockquote>`;
     case 'list': return html`<${token.ordered ? 'ol' : 'ul'} start=${token.ordered ? token.start : undefined}>
-      ${token.items.map(listItem)}</>`;
+      ${token.parts?.map(drawnItems)}${token.items.map(listItem)}</>`;
     case 'table': return html`<${Table} token=${token} />`;
     case 'hr': return html`<hr />`;
     case 'space': case 'def': case 'checkbox': return null;
@@ -161,6 +225,12 @@ function blocks(tokens) {
   return tokens.map((token, index) => html`<${Block} key=${index} token=${token} />`);
 }
 
+const drawnItems = once((items, index) => html`<${Items} key=${index} items=${items} />`);
+
+function Items({ items }) {
+  return items.map(listItem);
+}
+
 function listItem(item, index) {
   return html`<li key=${index} class=${item.task ? 'task' : undefined}>
     ${item.task && html`<input type="checkbox" disabled checked=${item.checked}
@@ -169,13 +239,21 @@ function listItem(item, index) {
 }
 
 /** It scrolls inside itself, by keyboard too. */
-function Table({ token: { header, align, rows } }) {
-  const cells = (row, Kind) => row.map((cell, index) => html`<${Kind} key=${index} data-align=${align[index]}>
-    ${inline(cell.tokens)}</>`);
+function Table({ token: { header, align, rows, parts } }) {
   return html`<div class="table" tabindex="0" role="region" aria-label="Table"><table>
-    <thead><tr>${cells(header, 'th')}</tr></thead>
-    <tbody>${rows.map((row, index) => html`<tr key=${index}>${cells(row, 'td')}</tr>`)}</tbody>
+    <thead><tr>${cells(header, align, 'th')}</tr></thead>
+    <tbody>${parts?.map((part, index) => drawnRows(part, index, align))}<${Rows} rows=${rows} align=${align} /></tbody>
   </table></div>`;
+}
+
+const drawnRows = once((rows, index, align) => html`<${Rows} key=${index} rows=${rows} align=${align} />`);
+
+function Rows({ rows, align }) {
+  return rows.map((row, index) => html`<tr key=${index}>${cells(row, align, 'td')}</tr>`);
+}
+
+function cells(row, align, Kind) {
+  return row.map((cell, index) => html`<${Kind} key=${index} data-align=${align[index]}>${inline(cell.tokens)}</>`);
 }
 
 function inline(tokens) {
@@ -238,7 +316,7 @@ function CodeBlock({ token: { text, lang, isOpen } }) {
   const parts = useRef([]);
   const [lines, colour] = useState(null);
   useEffect(() => {
-    if (isOpen || !language || !hasMore()) return;
+    if (isOpen || !language) return;
     import('./highlight.js').then(({ highlighted }) => highlighted(language, text)).then(colour, () => {});
   }, [isOpen, text]);
   if (!text.startsWith(parts.current[0] ?? '')) parts.current = [];

@@ -4,10 +4,11 @@ import { api, attempt, plural, sessionAddress, tell } from './core.js';
 import { keepDraft } from './composer.js';
 
 /** The menu of a message. Whatever is chosen, its text comes back into a field. */
-export function messageActs({ text, sequence, rewound }, shown) {
+export function messageActs({ text: whole, words, sequence, rewound }, shown) {
+  const text = words ?? whole;
   const rewind = (files) => attempt(async () => {
     const done = await api(`/sessions/${shown.id}/rewind`, { body: { to: sequence, files } });
-    shown.draft?.(done.text);
+    shown.draft?.(words ?? done.text);
     const { restored, kept } = done;
     const words = [
       restored.length > 0 && `${plural(restored.length, 'file')} as before`,

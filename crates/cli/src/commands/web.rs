@@ -23,7 +23,7 @@ use workspace::{StateDir, find_program, keep_private, show_in_program};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
-use crate::chat::slash_commands::{OfferedCommand, offered};
+use crate::chat::slash_commands::{OfferedCommand, is_command, offered};
 use crate::config::Keys;
 use crate::conversation::session_parts;
 use crate::interrupt::StopSignal;
@@ -230,34 +230,44 @@ impl ProjectPort for ConfiguredProject {
     }
 
     async fn mentions(&self, query: &str) -> Vec<Mentionable> {
-        let found = self.mentions.candidates(query).await.into_iter();
-        let mentionable = |found: MentionCandidate| Mentionable {
-            kind: match found.kind {
-                CandidateKind::File => MentionableKind::File,
-                CandidateKind::Directory => MentionableKind::Directory,
-                CandidateKind::Symbol => MentionableKind::Symbol,
-            },
-            text: found.text,
-            target: found.target,
-            detail: found.detail,
-        };
-        found.map(mentionable).collect()
+        self.mentions.candidates(query).await.into_iter().map(mentionable).collect()
     }
 
-    fn commands(&self, query: &str) -> Vec<CompletedCommand> {
+    async fn symbols(&self, letters: &str) -> Vec<Mentionable> {
+        self.mentions.symbols_like(letters).await.into_iter().map(mentionable).collect()
+    }
+
+    fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand> {
         let user = UserCommands::load(&self.project);
-        let offered = offered(&user);
+        let mut offered = offered(&user);
+        let refused = user.refused.iter().filter(|(name, _)| !is_command(name));
+        offered.extend(refused.map(|(name, why)| OfferedCommand {
+            name: name.clone(),
+            usage: format!("/{name}"),
+            about: why.clone(),
+        }));
         let best = match query.is_empty() {
             true => (0..offered.len()).collect(),
             false => best_matches(query, offered.iter().map(|it| it.name.as_str()), offered.len()),
         };
         let command = |at: usize| {
             let OfferedCommand { name, usage, about } = offered[at].clone();
-            let message = user.named(&name).map(|command| command.message(""));
-            CompletedCommand { name, usage, about, message }
+            let message = user.named(&name).map(|command| command.message(arguments));
+            let refused = message.is_none().then(|| user.refusal(&name)).flatten();
+            CompletedCommand { name, usage, about, message, refused }
         };
         best.into_iter().map(command).collect()
     }
+}
+
+fn mentionable(found: MentionCandidate) -> Mentionable {
+    let MentionCandidate { kind, text, target, detail } = found;
+    let kind = match kind {
+        CandidateKind::File => MentionableKind::File,
+        CandidateKind::Directory => MentionableKind::Directory,
+        CandidateKind::Symbol => MentionableKind::Symbol,
+    };
+    Mentionable { kind, text, target, detail }
 }
 
 fn unusable(error: anyhow::Error) -> ToolError {

@@ -195,8 +195,6 @@ def test_the_palette_finds_files_symbols_text_and_commands(world):
 
 
 def test_the_palette_finds_what_was_said_in_a_session(world):
-    if '/api/search/all' not in world.api('')['paths']:
-        return
     world.model.reply('The glaze needs cobalt.')
     session = world.api('/sessions', {'title': 'Colours'})['id']
     world.api(f'/sessions/{session}/messages', {'text': 'Which glaze?'})

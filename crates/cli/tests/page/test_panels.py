@@ -13,11 +13,6 @@ command = ["echo", "hello"]
 '''
 
 
-def offers(world, path):
-    """Whether the service has a route; the page hides what it does not have."""
-    return path in world.api('')['paths']
-
-
 def open_tool(page, name):
     page.get_by_label('Filter the tools').fill(name)
     page.get_by_role('navigation', name='Tools').get_by_role('button', name=name).first.click()
@@ -148,8 +143,6 @@ def test_calls_and_tokens_are_drawn_with_their_numbers(world):
 
 
 def test_charts_by_day_are_of_everything_or_of_one_tool(world):
-    if not offers(world, '/api/stats/days'):
-        return
     world.model.reply('I look.', call('read_file', path='src/main.rs'), call('grep', pattern='hello'))
     world.model.reply('Done.')
     session = world.api('/sessions', {})['id']
@@ -169,8 +162,6 @@ def test_charts_by_day_are_of_everything_or_of_one_tool(world):
 
 
 def test_a_custom_tool_is_trusted_by_its_exact_text(world):
-    if not offers(world, '/api/custom-tools'):
-        return
     world.write('.toolkiln/tools/greet.toml', TOOL)
     page = world.page('#/settings')
     page.get_by_label('Text of .toolkiln/tools/greet.toml').get_by_text('<b>U+202E</b>').wait_for()

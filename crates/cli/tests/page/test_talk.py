@@ -111,11 +111,15 @@ def test_markdown_in_pieces_is_what_it_is_as_a_whole(world):
     wrong = page.evaluate(r"""async () => {
       const { MarkdownReader } = await import('/markdown.js');
       const shape = ({ finished, open }) => JSON.stringify([...finished, ...open].filter(({ type }) => type !== 'space')
-        .map(({ type, raw, lang, text }) => (type === 'code' ? [type, lang, text] : [type, raw.trimEnd()])));
+        .map(({ type, raw, lang, text, parts, items, rows }) => (type === 'code' ? [type, lang, text]
+          : [type, raw.trimEnd(), [...(parts ?? []), items ?? rows ?? []].map((part) => part.map((one) => one.tokens?.map((token) => token.type)
+            ?? one.map((cell) => cell.text)))])));
       const texts = [
         '# A\n\nPara *x*\nmore\n\n- a\n- b\n\n- c\n\n```rust\nfn main() {}\n\n```\nafter\n\n| a | b |\n|--|--|\n| 1 | 2 |\n\n> q\n> r\n',
         '1. x\n   ```js\n   1\n   ```\n2. y\n', 'x\r\n\r\ny\r\n', '```\nnot closed', '~~~\na\n```\nb\n~~~\nz', '````md\n```\nin\n```\n````\nend',
         'Title\n===\n\ntext', '```js\n```\nx', '```a`b```\ntext', '    indented\n\n    more\n\nx', '<div>\nhi\n</div>\n\nx', '- [ ] a\n- [x] b',
+        '- a\n- b\n'.repeat(9), '1. a\n\n   more\n2. b\n'.repeat(11), '- a\n  - b\n  - c\n'.repeat(30) + '\nafter\n\n- x\n', 'a\n\n- x\n'.repeat(9),
+        `| a | b |\n|--|--|\n${'| 1 | **2** |\n'.repeat(40)}\nafter`, `| a |\n|--|\n${'| 1 |\n'.repeat(33)}# Head`, '- a\n'.repeat(17) + '```\nx\n```\n- b\n',
         'word '.repeat(9000), '- item\n'.repeat(5000), `| a | b |\n|--|--|\n${'| 1 | 2 |\n'.repeat(3000)}`,
       ];
       return texts.filter((text) => {

@@ -209,6 +209,26 @@ impl<B: AsRef<[u8]>> SymbolTable<B> {
         }
     }
 
+    /// Calls `look` with every name that has a place of a wanted kind, in order, until it says no.
+    pub(crate) fn names(
+        &self,
+        is_wanted: impl Fn(SymbolKind) -> bool,
+        mut look: impl FnMut(&[u8]) -> bool,
+    ) {
+        let Some(names) = self.all().get(..self.ends.names_end) else { return };
+        let mut reader = TableReader::new(names);
+        let mut before = Vec::new();
+        while let Some((name, places)) = reader.next_name(&mut before) {
+            let mut places = TableReader::new(places);
+            let mut file = 0;
+            let kinds = std::iter::from_fn(|| places.next_place(&mut file)).map(|place| place.kind);
+            let mut kinds = kinds.filter_map(|kind| SymbolKind::ALL.get(usize::from(kind)));
+            if kinds.any(|kind| is_wanted(*kind)) && !look(&name) {
+                return;
+            }
+        }
+    }
+
     fn all(&self) -> &[u8] {
         self.bytes.as_ref()
     }

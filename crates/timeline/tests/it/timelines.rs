@@ -346,6 +346,7 @@ fn items_are_json_without_the_bytes_of_images() {
         "sequence": 1,
         "kind": "message",
         "text": "see\n[image: a.png (PNG image, 2x1 pixels, 3 bytes)]",
+        "words": "see",
         "images": [
           {
             "name": "a.png",

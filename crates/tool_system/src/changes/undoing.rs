@@ -4,7 +4,7 @@ use protocol::{Change, ErrorCode, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use workspace::{Inverse, UndoTarget};
+use workspace::{EntryId, Inverse, UndoTarget};
 
 use crate::outcome_text::{
     OutcomeText, change_id, failed_checks, one_or_many, shown_changes, text_at, texts,
@@ -21,12 +21,20 @@ pub(crate) struct Undone {
     paths: Vec<String>,
 }
 
+/// The change that a `change_id` names.
+pub(crate) fn entry_id(id: &str) -> Result<EntryId, ToolError> {
+    id.parse().map_err(|_| {
+        ToolError::new(ErrorCode::InvalidArguments, format!("`{id}` is not a change_id"))
+            .suggest("Use the change_id that the change was answered with.")
+    })
+}
+
 /// Proposes the inverse of what `target` names.
 pub(crate) fn propose_inverse(cx: &ToolContext, target: &UndoTarget) -> Result<Outcome, ToolError> {
     let Inverse { set, undoes, role, .. } = cx.history()?.inverse(target)?;
     if undoes.is_empty() {
         let message = match target {
-            UndoTarget::LastUndo => "there is nothing to redo",
+            UndoTarget::LastUndo | UndoTarget::UndoOf(_) => "there is nothing to redo",
             _ => "there is nothing to undo",
         };
         return Err(ToolError::new(ErrorCode::FileNotFound, message));

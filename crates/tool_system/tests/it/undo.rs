@@ -39,6 +39,21 @@ async fn one_change_can_be_undone_by_its_id_and_a_session_as_a_whole() {
 }
 
 #[tokio::test]
+async fn one_change_can_be_redone_by_its_id() {
+    let bench = Bench::writable(PROJECT);
+    let first = bench.ok("update_file", json!({"path": "a.txt", "content": "1\n"})).await;
+    let second = bench.ok("update_file", json!({"path": "dir/b.txt", "content": "2\n"})).await;
+    for change in [&first, &second] {
+        bench.ok("undo", json!({"change_id": change["change_id"]})).await;
+    }
+    bench.ok("redo", json!({"change_id": first["change_id"]})).await;
+    assert_eq!(bench.project.read("a.txt"), "1\n");
+    assert_eq!(bench.project.read("dir/b.txt"), "two\n");
+    let again = bench.err("redo", json!({"change_id": first["change_id"]})).await;
+    assert!(again.message.contains("is not undone"), "{again}");
+}
+
+#[tokio::test]
 async fn a_session_that_moved_a_directory_is_undone_with_one_approval_and_redone() {
     let bench = Bench::writable(PROJECT);
     bench.ok("update_file", json!({"path": "dir/b.txt", "content": "before\n"})).await;

@@ -55,7 +55,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/history/redo",
             tools,
-            "Makes the change again that was undone last. It is asked about as for a model.",
+            "Makes a change again that was undone, the last one if none is named. It is asked about as for a model.",
             redo,
         ),
     ]
@@ -178,8 +178,12 @@ struct UndoBody {
 async fn undo(request: Request<Nothing, UndoBody>) -> Result<CallResult, ApiError> {
     let UndoBody { project, id } = request.body;
     let project = Arc::clone(request.app.hub.project(project.as_deref())?);
-    let change = id.map(|id| ("change_id".to_owned(), Value::from(id.to_string())));
-    call_by_hand(project, "undo", change.into_iter().collect()).await
+    call_by_hand(project, "undo", named(id)).await
+}
+
+/// The arguments of a call for a change, or for the last one.
+fn named(id: Option<u64>) -> Map<String, Value> {
+    id.map(|id| ("change_id".to_owned(), Value::from(id.to_string()))).into_iter().collect()
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -187,11 +191,15 @@ async fn undo(request: Request<Nothing, UndoBody>) -> Result<CallResult, ApiErro
 struct RedoBody {
     /// The project; may be left out if only one is served.
     project: Option<String>,
+    /// The change that was undone, or the undo; what was undone last if left out. One undo may have taken back
+    /// several changes, which are all made again.
+    id: Option<u64>,
 }
 
 async fn redo(request: Request<Nothing, RedoBody>) -> Result<CallResult, ApiError> {
-    let project = Arc::clone(request.app.hub.project(request.body.project.as_deref())?);
-    call_by_hand(project, "redo", Map::new()).await
+    let RedoBody { project, id } = request.body;
+    let project = Arc::clone(request.app.hub.project(project.as_deref())?);
+    call_by_hand(project, "redo", named(id)).await
 }
 
 /// What was changed in a project. Without a place for its state nothing was.

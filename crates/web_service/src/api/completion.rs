@@ -38,6 +38,9 @@ struct CompletionQuery {
     query: String,
     #[serde(default)]
     kind: CompletedKind,
+    /// What was typed after the command, for the message that it sends.
+    #[serde(default)]
+    arguments: String,
 }
 
 /// What may be meant.
@@ -48,14 +51,14 @@ struct Completions {
 }
 
 async fn complete(request: Request<CompletionQuery, Nothing>) -> Result<Completions, ApiError> {
-    let CompletionQuery { project, query, kind } = request.query;
+    let CompletionQuery { project, query, kind, arguments } = request.query;
     let port = &request.app.hub.project(project.as_deref())?.port;
     Ok(match kind {
         CompletedKind::Mention => {
             Completions { mentions: port.mentions(&query).await, ..Completions::default() }
         }
         CompletedKind::Command => {
-            Completions { commands: port.commands(&query), ..Completions::default() }
+            Completions { commands: port.commands(&query, &arguments), ..Completions::default() }
         }
     })
 }

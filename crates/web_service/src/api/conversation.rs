@@ -86,9 +86,20 @@ struct MessageBody {
     /// Files of the project that go with it, by their paths.
     #[serde(default)]
     files: Vec<String>,
+    /// Texts that go with it, such as files of the user's computer.
+    #[serde(default)]
+    texts: Vec<TextBody>,
     /// Images that go with it: PNG, JPEG, GIF or WebP. Large ones are scaled down.
     #[serde(default)]
     images: Vec<ImageBody>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TextBody {
+    /// What it is called, such as the name of its file.
+    name: String,
+    text: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,19 +137,21 @@ struct SentMessage {
 
 async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let MessageBody { text, files, images } = request.body;
-    if text.trim().is_empty() && files.is_empty() && images.is_empty() {
+    let MessageBody { text, files, texts, images } = request.body;
+    let is_bare = files.is_empty() && texts.is_empty() && images.is_empty();
+    if text.trim().is_empty() && is_bare {
         return Err(ApiError::invalid("the message is empty"));
     }
-    if files.len() > MAX_FILES {
+    if files.len() + texts.len() > MAX_FILES {
         return Err(ApiError::invalid(format!("a message attaches at most {MAX_FILES} files")));
     }
     let hub = &request.app.hub;
-    let (content, notes) = if files.is_empty() && images.is_empty() {
+    let (content, notes) = if is_bare {
         (vec![Content::Text { text: text.into() }], Vec::new())
     } else {
         let live = hub.open(&id).await?;
-        let attached = with_files(&live.executor(), text, &files).await;
+        let mut attached = with_files(&live.executor(), text, &files).await;
+        texts.iter().for_each(|text| attached.add_text(&text.name, &text.text));
         let attached = with_images(live.project(), attached, images).await?;
         let notes = attached.told(&live.options());
         (attached.content, notes)

@@ -41,7 +41,7 @@ struct FoundAnywhere {
     sessions: FoundGroup<FoundSession>,
     /// By letters, like the completion of `@`.
     files: FoundGroup<FoundName>,
-    /// Definitions of that name.
+    /// Definitions of names that hold the letters in their order, the best first.
     symbols: FoundGroup<FoundName>,
     /// Lines that hold the query as it is.
     text: FoundGroup<FoundLine>,
@@ -115,7 +115,7 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
             match may_look {
                 true => Some(tokio::join!(
                     served.port.mentions(query),
-                    symbols(served, query),
+                    served.port.symbols(query),
                     lines(served, query)
                 )),
                 false => None,
@@ -173,29 +173,6 @@ async fn sessions(
         }
     }
     Ok((found, said.more))
-}
-
-/// The definitions of a name. Unlike completion, which is of no use if it comes late, this waits for them.
-async fn symbols(project: &ServedProject, name: &str) -> Vec<Mentionable> {
-    let arguments = arguments([
-        ("symbol", Some(Value::from(name))),
-        ("context", Some(Value::from(0))),
-        ("max_results", Some(Value::from(MOST_SYMBOLS + 1))),
-    ]);
-    // What is not a name has no definitions.
-    let found = look(project, "find_definition", arguments).await.unwrap_or_default();
-    let definitions = found["definitions"].as_array().into_iter().flatten();
-    let symbol = |found: &Value| {
-        let (path, line) = (found["path"].as_str()?, found["line"].as_u64()?);
-        let kind = found["kind"].as_str().filter(|kind| *kind != "import")?;
-        Some(Mentionable {
-            kind: MentionableKind::Symbol,
-            text: name.to_owned(),
-            target: Some(path.to_owned()),
-            detail: format!("{kind} {path}:{line}"),
-        })
-    };
-    definitions.filter_map(symbol).collect()
 }
 
 /// Lines of files that hold the query as it is.

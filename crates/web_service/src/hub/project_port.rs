@@ -30,8 +30,11 @@ pub trait ProjectPort: Send + Sync {
     /// What can be mentioned in a message by these letters, the best first.
     async fn mentions(&self, query: &str) -> Vec<Mentionable>;
 
-    /// The commands of the chat that these letters may mean, the best first.
-    fn commands(&self, query: &str) -> Vec<CompletedCommand>;
+    /// Symbols whose names hold these letters in their order, the best first.
+    async fn symbols(&self, letters: &str) -> Vec<Mentionable>;
+
+    /// The commands of the chat that these letters may mean, the best first. Messages hold the arguments.
+    fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand>;
 }
 
 /// What is configured for a project.
@@ -115,4 +118,7 @@ pub struct CompletedCommand {
     /// What it sends, if the user has written it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Why it cannot be used, if there is a file for it that cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }

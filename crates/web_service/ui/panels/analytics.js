@@ -5,7 +5,6 @@ import { api, dollars, duration, html, overview, plural, sessionAddress, short, 
 import { DayCharts } from './analytics_days.js';
 import { RowBar, RowSpan } from './charts.js';
 import { visible } from './hidden.js';
-import { offers } from './places.js';
 
 await styles('/panels/analytics.css');
 
@@ -28,9 +27,8 @@ async function readStats(projects, since, stop) {
   }));
 }
 
-/** What was done on each day of the user's clock; nothing where the service does not tell. */
+/** What was done on each day of the user's clock. */
 async function readDays(project, since, stop) {
-  if (!await offers('/api/stats/days')) return null;
   const ahead = -new Date().getTimezoneOffset();
   const answer = await api(withQuery('/stats/days', { project, since, ahead_minutes: ahead }), { signal: stop });
   return answer.days;
@@ -86,7 +84,7 @@ function Report({ stats, days, since, range }) {
       how long they worked, tokens and cost by day, and which questions were approved or refused.</p></div>`;
   }
   return html`<${Totals} tools=${tools} models=${models} sessions=${sessions} />
-    ${days && html`<${DayCharts} days=${days} since=${since} count=${range} />`}
+    <${DayCharts} days=${days} since=${since} count=${range} />
     <${Tools} tools=${tools} />
     <${Models} models=${models} />
     ${stats.length > 1 && html`<${Projects} stats=${stats} />`}

@@ -24,9 +24,7 @@ function useChanges(id, state) {
     if (!id) return undefined;
     const stop = new AbortController();
     const read = (path) => api(`/sessions/${id}/${path}`, { signal: stop.signal });
-    // A service without whole diffs answers 404; the cards tell the same change by change.
-    const whole = read('diff').catch((error) => (error.status === 404 ? null : Promise.reject(error)));
-    const wanted = Promise.all([whole, read(`timeline?limit=${LOOKED_AT}`)]);
+    const wanted = Promise.all([read('diff'), read(`timeline?limit=${LOOKED_AT}`)]);
     wanted.then(([diff, { items }]) => take({ diff, changes: changesIn(items) }),
       (error) => error.name !== 'AbortError' && tell(error.message, 'error'));
     return () => stop.abort();
@@ -38,11 +36,10 @@ export default function HistoryPanel({ conversation }) {
   const id = conversation?.id;
   const session = sessions.value.get(id);
   const [known, again] = useChanges(id, session?.state);
-  const files = known?.diff?.files;
-  const shown = files ? view.value : 'steps';
+  const shown = view.value;
   return html`<div class="history">
     <div class="history-bar">
-      ${files && html`<span class="segments" role="group" aria-label="What is shown">
+      ${known && html`<span class="segments" role="group" aria-label="What is shown">
         <button aria-pressed=${shown === 'diff'} onClick=${() => { view.value = 'diff'; }}>All changes</button>
         <button aria-pressed=${shown === 'steps'} onClick=${() => { view.value = 'steps'; }}>One by one</button>
       </span>`}

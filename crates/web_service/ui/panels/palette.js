@@ -34,13 +34,8 @@ export default function Palette({ close }) {
     const stopping = new AbortController();
     work(true);
     const timer = setTimeout(async () => {
-      const fresh = {};
-      await foundThings(words, stopping.signal, (kind, groups) => {
-        if (stopping.signal.aborted) return;
-        fresh[kind] = groups;
-        // What was found for the word before stays until something takes its place, so that nothing blinks.
-        take((known) => ({ ...known, [kind]: groups }));
-      });
+      // What was found for the word before stays until something takes its place, so that nothing blinks.
+      const fresh = await foundThings(words, stopping.signal);
       if (stopping.signal.aborted) return;
       take(fresh);
       work(false);

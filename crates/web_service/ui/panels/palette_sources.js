@@ -13,15 +13,11 @@ import {
   tell,
   withQuery,
 } from '../core.js';
-import {
-  baseName, chooseProject, filesAddress, offers, presentProject, realDefinitions, recentFiles,
-} from './places.js';
+import { baseName, chooseProject, filesAddress, presentProject, recentFiles } from './places.js';
 import { setTheme } from './theme.js';
 
 /** Entries of a group. */
 const SHOWN = 6;
-/** A search for text begins at this many characters: one matches everything. */
-const LEAST_TEXT = 2;
 
 const go = (hash) => () => {
   location.hash = hash;
@@ -123,15 +119,6 @@ export function knownThings(query) {
   ];
 }
 
-/** A path pattern that finds the query anywhere in the last parts of a path. */
-function globOf(query) {
-  const parts = query
-    .trim()
-    .split('/')
-    .map((part) => part.replace(/[\\*?[\]{}!,]/g, '?').replace(/\s+/g, '*'));
-  return `**/${parts.map((part) => `*${part}*`).join('/')}`;
-}
-
 function symbolGroup(name, definitions, more) {
   if (definitions.length === 0) return [];
   const impact = {
@@ -145,35 +132,30 @@ function symbolGroup(name, definitions, more) {
   return group('Symbols', [...entries, impact], more);
 }
 
-/** What the service finds. `take` gets groups by their kind as soon as they are known. */
-export async function foundThings(query, stop, take) {
-  const missing = await offers('/api/search/all') ? await searchAll(query, stop, take) : ['files', 'symbols', 'text'];
-  await searchEach(query, stop, take, missing);
-}
-
 /**
- * One request over all projects and what was said in all sessions. Answers the kinds to look for otherwise: completion
- * knows no file and no symbol before its first list is made.
+ * What the service finds, by one request over all projects and what was said in all sessions: groups by their kind.
+ * A search that fails is told and finds nothing.
  */
-async function searchAll(query, stop, take) {
+export async function foundThings(query, stop) {
   try {
     const { sessions, files, symbols, text } = await api(withQuery('/search/all', { query }), { signal: stop });
     const readable = files.found.filter(({ kind }) => kind === 'file');
-    take('sessions', group('Sessions', sessions.found.map(asFoundSession), sessions.more));
-    take('files', group('Files', readable.map((file) => elsewhere(file.project, asFile(file.text))), files.more));
-    take('symbols', symbolGroup(symbols.found[0]?.text, symbols.found.map(symbolPlace), symbols.more));
     const lines = text.found.filter((line) => line.text != null);
-    take('text', group('Text', lines.map((line) => elsewhere(line.project, asText(line))), text.more));
-    return [readable.length === 0 && 'files', symbols.found.length === 0 && 'symbols'];
+    return {
+      sessions: group('Sessions', sessions.found.map(asFoundSession), sessions.more),
+      files: group('Files', readable.map((file) => elsewhere(file.project, asFile(file.text))), files.more),
+      symbols: symbolGroup(symbols.found[0]?.text, symbols.found.map(symbolPlace), symbols.more),
+      text: group('Text', lines.map((line) => elsewhere(line.project, asText(line))), text.more),
+    };
   } catch (error) {
     if (error.name !== 'AbortError' && error.status) tell(error.message, 'error');
-    return [];
+    return {};
   }
 }
 
 const asFoundSession = ({ session, title, project, at, excerpt }) => ({
   ...asSession({ id: session, title, project, updated: at }),
-  ...(excerpt && { note: excerpt }),
+  ...(excerpt && excerpt !== title && { note: excerpt }),
 });
 
 /** An entry of another project than the one that is shown leaves the session and goes there. */
@@ -192,33 +174,4 @@ function elsewhere(project, entry) {
 function symbolPlace({ project, text, target, detail }) {
   const [, kind, line] = /^(\S*) .*:(\d+)$/.exec(detail ?? '') ?? [];
   return { project, name: text, path: target, kind, line: Number(line) || undefined };
-}
-
-/** A request for each kind, each shown when it is ready, so that a slow one holds up none. */
-function searchEach(query, stop, take, kinds) {
-  const project = presentProject();
-  const ask = async (kind, words, read) => {
-    try {
-      const { result } = await api(withQuery('/search', { project, kind, query: words }), { signal: stop });
-      take(kind, read(result));
-    } catch (error) {
-      if (error.name === 'AbortError') return;
-      // A query that is not a name is nothing to report; that the service is gone is told elsewhere.
-      take(kind, []);
-      if (error.status === 403) tell(error.message, 'error');
-    }
-  };
-  const isName = /^[\p{L}_$][\p{L}\p{N}_$:.]*$/u.test(query);
-  const literal = query.replace(/[\\^$.*+?()[\]{}|#&~-]/g, '\\$&');
-  const readFiles = ({ files, total }) => group('Files', files.map((file) => asFile(file.path ?? file)), total > SHOWN);
-  const readSymbols = ({ definitions, total }) => symbolGroup(query, realDefinitions(definitions), total >= SHOWN);
-  const readText = ({ matches, total }) => {
-    const lines = matches.filter(({ text }) => text != null);
-    return group('Text', lines.map(asText), total > SHOWN);
-  };
-  return Promise.all([
-    kinds.includes('files') && ask('files', globOf(query), readFiles),
-    kinds.includes('symbols') && isName && ask('symbols', query, readSymbols),
-    kinds.includes('text') && query.length >= LEAST_TEXT && ask('text', literal, readText),
-  ]);
 }

@@ -1,19 +1,17 @@
 // Which project a panel is about, and addresses within the files panel.
 
-import { api, html, overview, route, sessionAddress, sessions, signal, withQuery } from '../core.js';
-
-const chosen = signal('');
+import { api, chosenProject, html, overview, route, sessionAddress, sessions, withQuery } from '../core.js';
 
 /** The name of the project: that of the session that is shown, else the chosen one, else the first. */
 export function presentProject() {
   const names = (overview.value?.projects ?? []).map(({ name }) => name);
   const own = sessions.value.get(route.value.session)?.project;
-  return own ?? (names.includes(chosen.value) ? chosen.value : names[0]);
+  return own ?? (names.includes(chosenProject.value) ? chosenProject.value : names[0]);
 }
 
 /** Chooses a project for panels that no session decides for. */
 export function chooseProject(name) {
-  chosen.value = name;
+  chosenProject.value = name;
 }
 
 /** Lets the user choose where more than one project is served and no session decides. */
@@ -62,21 +60,6 @@ export function noteRecentFile(project, path) {
 export function realDefinitions(definitions) {
   const real = definitions.filter(({ kind }) => kind !== 'import');
   return real.length ? real : definitions;
-}
-
-let description;
-
-/** Whether the service has a route, by its own description. */
-export async function offers(path) {
-  description ??= api('');
-  try {
-    const { paths } = await description;
-    return path in paths;
-  } catch {
-    // The service did not answer. It is asked again the next time.
-    description = null;
-    return false;
-  }
 }
 
 /** The tools of a project with their schemas. */

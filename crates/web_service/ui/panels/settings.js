@@ -52,10 +52,17 @@ const PERMISSIONS = {
 
 function Notifications() {
   const [permission, take] = useState(globalThis.Notification?.permission);
-  if (!permission) return html`<p>This browser has no notifications.</p>`;
+  const [isOff, turnOff] = useState(localStorage.getItem('notifications') === 'off');
   const ask = async () => take(await Notification.requestPermission());
-  return html`<p>${PERMISSIONS[permission]}</p>${permission === 'default' && html`<button class="quiet"
-    onClick=${ask}>Allow notifications</button>`}`;
+  const toggle = ({ target: { checked } }) => {
+    localStorage.setItem('notifications', checked ? 'on' : 'off');
+    turnOff(!checked);
+  };
+  if (!permission) return html`<p>This browser has no notifications.</p>`;
+  return html`<p>${PERMISSIONS[permission]}</p>
+    ${permission === 'default' && html`<button class="quiet" onClick=${ask}>Allow notifications</button>`}
+    ${permission === 'granted' && html`<label class="choice"><input type="checkbox" checked=${!isOff}
+      onChange=${toggle} />Notify me</label>`}`;
 }
 
 function Model({ project }) {

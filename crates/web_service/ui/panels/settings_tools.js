@@ -3,15 +3,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { api, attempt, html, tell, withQuery } from '../core.js';
 import { plain, visible } from './hidden.js';
-import { offers } from './places.js';
 
-/** `Part` is how a part of the settings looks. Nothing is shown where the service does not offer this. */
+/** `Part` is how a part of the settings looks. */
 export function CustomTools({ project, Part }) {
   const [found, take] = useState(null);
   const read = () => attempt(async () => {
-    if (await offers('/api/custom-tools')) take((await api(withQuery('/custom-tools', { project }))).tools);
+    take((await api(withQuery('/custom-tools', { project }))).tools);
   });
-  useEffect(() => { read(); }, []);
+  useEffect(() => { read(); }, [project]);
   if (!found) return null;
   return html`<${Part} title="Custom tools">
     ${found.length === 0

@@ -17,6 +17,8 @@ pub enum UndoTarget {
     LastUndo,
     /// This entry.
     Entry(EntryId),
+    /// The undo that took this change back, or this undo: undoing it is a redo.
+    UndoOf(EntryId),
     /// Everything a tool call changed.
     Call(String),
     /// Everything a session changed.
@@ -75,6 +77,10 @@ impl Journal {
                 let found = found.filter(|e| e.as_ref().map_or(true, |e| e.id == *id)).collect();
                 (found, format!("there is no change {id} in the journal"))
             }
+            UndoTarget::UndoOf(id) => {
+                let undo = self.undo_of(*id)?.map(Ok).into_iter().collect();
+                (undo, format!("change {id} is not undone, so there is nothing to redo"))
+            }
             UndoTarget::Call(call) => (
                 self.live_changes(|entry| entry.call == *call),
                 format!("the call {call} has no change that could be undone"),
@@ -92,6 +98,20 @@ impl Journal {
             }),
             Some(_) => Ok(found),
         }
+    }
+
+    /// The undo that is meant by a change that it took back, or by itself.
+    fn undo_of(&self, id: EntryId) -> Result<Option<EntrySummary>, Error> {
+        let entry = |id| {
+            let mut all = self.newest_first()?;
+            all.find(|entry| entry.as_ref().map_or(true, |entry| entry.id == id)).transpose()
+        };
+        let named = entry(id)?;
+        let undo = match named.as_ref().and_then(|named| named.undone_by) {
+            Some(by) => entry(by)?,
+            None => named,
+        };
+        Ok(undo.filter(|undo| undo.role == EntryRole::Undo))
     }
 
     pub(super) fn live_changes(

@@ -20,6 +20,8 @@ use project_names::NameList;
 const MOST_CANDIDATES: usize = 50;
 /// Symbols among them, so that files stay visible.
 const MOST_SYMBOLS: usize = 10;
+/// Places of a name that was found by some of its letters.
+const MOST_PLACES: usize = 3;
 /// Characters from which on symbols are looked for. One letter is the name of too many.
 const LEAST_FOR_SYMBOLS: usize = 2;
 
@@ -35,6 +37,8 @@ struct MentionPatience {
     symbols: Duration,
     /// How much longer they are waited for if there is nothing else to show.
     only_symbols: Duration,
+    /// How long the first list of all symbols is waited for by a search of its own.
+    symbol_names: Duration,
 }
 
 impl Default for MentionPatience {
@@ -44,6 +48,7 @@ impl Default for MentionPatience {
             listing: Duration::from_millis(5),
             symbols: Duration::from_millis(15),
             only_symbols: Duration::from_millis(200),
+            symbol_names: Duration::from_millis(500),
         }
     }
 }
@@ -51,6 +56,7 @@ impl Default for MentionPatience {
 /// Finds what a few letters may mean.
 pub(crate) struct MentionSource {
     names: Arc<NameList>,
+    symbol_names: Arc<NameList>,
     executor: ToolExecutor,
     patience: MentionPatience,
 }
@@ -64,8 +70,11 @@ impl MentionSource {
             detect_repeats: false,
             ..tools.options.clone()
         });
-        let names = Arc::new(NameList::new(Arc::clone(tools.code.workspace())));
-        Self { names, executor, patience: MentionPatience::default() }
+        let names = Arc::new(NameList::of_files(Arc::clone(tools.code.workspace())));
+        let max_file_bytes = tools.options.limits.grep_file_bytes;
+        let symbol_names = NameList::of_symbols(Arc::clone(&tools.code), max_file_bytes);
+        let patience = MentionPatience::default();
+        Self { names, symbol_names: Arc::new(symbol_names), executor, patience }
     }
 
     /// What `query` may mean, the best first. An empty one lists the top directory, and one that ends with a
@@ -91,6 +100,40 @@ impl MentionSource {
         best.into_iter().map(|at| candidates[at].clone()).collect()
     }
 
+    /// Definitions of names that hold these letters in their order, the best first; one more than are shown if there
+    /// are more. Unlike completion, which is of no use if it comes late, this waits for them.
+    pub(crate) async fn symbols_like(&self, letters: &str) -> Vec<MentionCandidate> {
+        if !can_name_a_symbol(letters) {
+            return Vec::new();
+        }
+        let cancel = CancellationToken::new();
+        let _cancels_on_drop = cancel.clone().drop_guard();
+        let mut found = Vec::new();
+        for name in self.names_like(letters).await {
+            // What the letters spell is what is meant, wherever it is defined.
+            let most = if name == letters { MOST_SYMBOLS } else { MOST_PLACES };
+            found.extend(self.defined(&name, most, &cancel).await.unwrap_or_default());
+            if found.len() > MOST_SYMBOLS {
+                break;
+            }
+        }
+        if found.is_empty() {
+            // The list has no `Cart::total` and no name that only text tells of.
+            found = self.defined(letters, MOST_SYMBOLS, &cancel).await.unwrap_or_default();
+        }
+        found
+    }
+
+    /// Names of symbols, the best first; none while the first list of them is being made.
+    async fn names_like(&self, letters: &str) -> Vec<String> {
+        let MentionPatience { kept, listing, symbol_names, .. } = self.patience;
+        let newest = timeout(symbol_names, self.symbol_names.newest(kept, listing)).await;
+        let Ok(names) = newest else { return Vec::new() };
+        let letters = letters.to_owned();
+        let finding = move || names.holding(&letters, MOST_SYMBOLS + 1);
+        tokio::task::spawn_blocking(finding).await.unwrap_or_default()
+    }
+
     async fn paths(&self, query: &str) -> Vec<MentionCandidate> {
         let names = self.names.newest(self.patience.kept, self.patience.listing).await;
         let query = query.to_owned();
@@ -106,15 +149,16 @@ impl MentionSource {
         }
         let cancel = CancellationToken::new();
         let _cancels_on_drop = cancel.clone().drop_guard();
-        self.defined(query, &cancel).await.unwrap_or_default()
+        self.defined(query, MOST_SYMBOLS, &cancel).await.unwrap_or_default()
     }
 
     async fn defined(
         &self,
         name: &str,
+        most: usize,
         cancel: &CancellationToken,
     ) -> Option<Vec<MentionCandidate>> {
-        let arguments = json!({"symbol": name, "context": 0, "max_results": MOST_SYMBOLS});
+        let arguments = json!({"symbol": name, "context": 0, "max_results": most});
         let arguments: Map<String, Value> = arguments.as_object()?.clone();
         let call = ToolCall::new("completion", "find_definition", arguments);
         let found = self.executor.execute_tool(&call, cancel).await.ok()?;

@@ -5,6 +5,7 @@ use testkit::{Fixture, ModelServer, Reply};
 
 use super::conversation::until_idle;
 use super::service::Service;
+use crate::run::run_with_state;
 
 const PROJECT: &str = "//- /src/cart.ts
 export class Cart { total() { return 0; } }
@@ -45,6 +46,10 @@ fn one_search_finds_sessions_files_symbols_and_text() {
     assert_eq!(texts(&carts["sessions"], "title"), ["Cart work"]);
     assert_eq!(texts(&carts["symbols"], "text"), ["Cart"]);
     assert_eq!(carts["symbols"]["found"][0]["target"], "src/cart.ts");
+    // Symbols by letters in their order, the best first.
+    let letters = service.get("/api/search/all?query=ttl");
+    assert_eq!(texts(&letters["symbols"], "text"), ["total"]);
+    assert_eq!(letters["symbols"]["found"][0]["detail"], "method src/cart.ts:1");
     // As in the chat, small letters mean large ones too, and not the other way round.
     assert_eq!(texts(&service.get("/api/search/all?query=cart")["files"], "text"), ["src/cart.ts"]);
     // What is looked for is taken as it is, by the index and in files.
@@ -90,7 +95,19 @@ fn mentions_and_commands_are_completed_as_in_the_chat() {
     let commands = named("/api/complete?kind=command&query=mod", "commands", "usage");
     assert_eq!(commands[0], "/model [NAME]");
     let all = named("/api/complete?kind=command", "commands", "name");
-    assert!(all.len() > 10 && !all.contains(&"review".to_owned()), "{all:?}");
+    assert!(all.len() > 10, "{all:?}");
+    // A command that a file of the project defines is refused until its text is trusted.
+    let review = || {
+        let address = "/api/complete?kind=command&query=review&arguments=src%2Fcart.ts";
+        let found = service.get(address)["commands"].as_array().unwrap().clone();
+        found.into_iter().find(|command| command["name"] == "review").unwrap()
+    };
+    let refused = review();
+    assert!(refused["refused"].as_str().unwrap().contains("is not trusted"), "{refused}");
+    assert!(refused.get("message").is_none(), "{refused}");
+    let trusted = run_with_state(&project, &["tools", "trust", ".toolkiln/commands/review.md"]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    assert_eq!(review()["message"], "Review it.\n\nsrc/cart.ts");
     let tools = service.token("tools");
     let refused = service.request("GET /api/complete?query=x", &[&tools], "");
     assert_eq!(refused.refusal(), "403 PERMISSION_DENIED");

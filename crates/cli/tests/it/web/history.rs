@@ -56,9 +56,14 @@ fn changes_are_listed_undone_and_made_again_through_the_gate() {
     assert_eq!(undone["ok"], true, "{undone}");
     assert!(!project.path("b.txt").exists() && project.path("c.txt").exists());
     assert!(listed("").contains(&(b, "b.txt".to_owned(), true)));
+    let newest = approved(&service, "/api/history/undo", json!({"id": all[0].0}));
+    assert_eq!(newest["ok"], true, "{newest}");
+    let made_again = approved(&service, "/api/history/redo", json!({"id": b}));
+    assert_eq!(made_again["ok"], true, "{made_again}");
+    assert!(project.path("b.txt").exists() && !project.path("c.txt").exists());
     let made_again = approved(&service, "/api/history/redo", json!({}));
     assert_eq!(made_again["ok"], true, "{made_again}");
-    assert!(project.path("b.txt").exists());
+    assert!(project.path("c.txt").exists());
     let nothing = service.post("/api/history/undo", json!({"id": 4711}));
     assert_eq!(nothing["ok"], false, "{nothing}");
 }

@@ -24,6 +24,8 @@ fn an_image_reaches_the_model_and_is_shown_again() {
     until_idle(&mut watcher, &session);
     assert_eq!(model.calls()[0].images(), [PIXEL]);
 
+    let said = &service.items(&session)[0];
+    assert_eq!(said["words"], "What is this?", "without the image in words");
     let shown = &service.items(&session)[0]["images"][0];
     assert_eq!((&shown["name"], &shown["media_type"]), (&json!("shot.png"), &json!("image/png")));
     let hash = shown["hash"].as_str().unwrap();

@@ -1,13 +1,16 @@
 //! `redo`: makes changes again that were undone.
 
+use tool_system::outcome_text::argument;
 use tool_system::prelude::*;
-use tool_system::undoing::{Undone, propose_inverse, undone_summary, undone_text};
+use tool_system::undoing::{Undone, entry_id, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
-/// Redo what the last undo took back.
+/// Redo what the last undo took back, or one by change_id.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RedoArgs {}
+struct RedoArgs {
+    change_id: Option<String>,
+}
 
 #[derive(Debug)]
 struct RedoTool;
@@ -24,16 +27,23 @@ impl Tool for RedoTool {
             ])
             .approval(Approval::Always)
             .termination("Use terminate=true when the user asked to redo.")
-            .prompt("It takes no arguments: {}.")
+            .prompt("The last undo: {}. A certain change: {\"change_id\": \"12\"}.")
     }
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
-        let RedoArgs {} = args.parse()?;
-        cx.blocking(|cx| propose_inverse(cx, &UndoTarget::LastUndo)).await
+        let RedoArgs { change_id } = args.parse()?;
+        let target = match change_id {
+            Some(id) => UndoTarget::UndoOf(entry_id(&id)?),
+            None => UndoTarget::LastUndo,
+        };
+        cx.blocking(move |cx| propose_inverse(cx, &target)).await
     }
 
-    fn title(&self, _: &ToolArguments) -> Option<String> {
-        Some("Redo the last undo".to_owned())
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(match argument(args, "change_id") {
+            Some(id) => format!("Redo change {id}"),
+            None => "Redo the last undo".to_owned(),
+        })
     }
 
     fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use tool_system::outcome_text::argument;
 use tool_system::prelude::*;
-use tool_system::undoing::{Undone, propose_inverse, undone_summary, undone_text};
+use tool_system::undoing::{Undone, entry_id, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
 /// Undo the last change, one by change_id, or all of this session.
@@ -41,13 +41,7 @@ impl Tool for UndoTool {
             let target = match (args.change_id, args.session.unwrap_or(false)) {
                 (None, false) => UndoTarget::Last,
                 (None, true) => UndoTarget::Session(cx.session().to_owned()),
-                (Some(id), false) => UndoTarget::Entry(id.parse().map_err(|_| {
-                    ToolError::new(
-                        ErrorCode::InvalidArguments,
-                        format!("`{id}` is not a change_id"),
-                    )
-                    .suggest("Use the change_id that the change was answered with.")
-                })?),
+                (Some(id), false) => UndoTarget::Entry(entry_id(&id)?),
                 (Some(_), true) => {
                     let message = "`change_id` and `session` exclude each other";
                     return Err(ToolError::new(ErrorCode::InvalidArguments, message));

@@ -51,6 +51,26 @@ fn undo_and_redo_walk_back_and_forth_through_the_changes() {
 }
 
 #[test]
+fn a_change_is_redone_by_its_own_name_or_that_of_its_undo() {
+    let project = Project::with(&[("a", "0"), ("b", "0")]);
+    let journal = project.journal();
+    let content = |path: &str| fs::read_to_string(project.tree.path(path)).unwrap();
+    let a = journal.apply(&set([project.write("a", "1")]), &label("a")).unwrap().entry;
+    let b = journal.apply(&set([project.write("b", "1")]), &label("b")).unwrap().entry;
+    undo(&journal, &UndoTarget::Entry(a)).unwrap();
+    let undo_of_b = undo(&journal, &UndoTarget::Entry(b)).unwrap().entry;
+    // Not the last one that was undone.
+    undo(&journal, &UndoTarget::UndoOf(a)).unwrap();
+    assert_eq!((content("a"), content("b")), ("1".to_owned(), "0".to_owned()));
+    undo(&journal, &UndoTarget::UndoOf(undo_of_b)).unwrap();
+    assert_eq!(content("b"), "1");
+    for (id, told) in [(a, "is not undone"), (undo_of_b, "is not undone")] {
+        let error = ToolError::from(undo(&journal, &UndoTarget::UndoOf(id)).unwrap_err());
+        assert!(error.message.contains(told), "{error}");
+    }
+}
+
+#[test]
 fn the_history_tells_who_undid_what() {
     let project = Project::with(&[("a", "0")]);
     let journal = project.journal();

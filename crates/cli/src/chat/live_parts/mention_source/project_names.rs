@@ -1,4 +1,5 @@
-//! The names of all files and directories of a project, listed on another thread and kept for a while.
+//! The names of all files and directories of a project, and those of its symbols, listed on another thread and kept
+//! for a while.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +10,14 @@ use protocol::visible;
 use terminal::best_matches;
 use tokio::sync::watch;
 use tokio::time::timeout;
+use tool_system::{CodeBase, NameBounds};
 use workspace::{EntryKind, Flow, WalkEntry, WalkOptions, Workspace, available_threads};
 
 /// Names that are kept. Beyond, letters no longer choose well, and a list takes much memory.
 const MOST_NAMES: usize = 300_000;
+
+/// How long the symbols of a project that has no table of them are looked for.
+const SYMBOL_TIME: Duration = Duration::from_secs(5);
 
 /// Names that are worth a thread of their own: about a millisecond.
 const LEAST_FOR_A_THREAD: usize = 4000;
@@ -28,15 +33,26 @@ pub(super) struct ProjectNames {
 
 impl ProjectNames {
     /// Ignored names are left out, and those that a terminal would obey or a user not see.
-    fn list(workspace: &Workspace) -> Self {
-        let listed = Instant::now();
+    fn files(workspace: &Workspace) -> Vec<String> {
         let options =
             WalkOptions { hidden: true, max_entries: MOST_NAMES, ..WalkOptions::default() };
         let walked = workspace.walk(&options, &|| false, NameCollector::default);
         let threads = walked.map(|(_, threads)| threads).unwrap_or_default();
         let mut names: Vec<String> = threads.into_iter().flat_map(|thread| thread.0).collect();
         names.sort_unstable();
-        Self { names, listed }
+        names
+    }
+
+    /// The names that a project defines.
+    fn symbols(code: &CodeBase, max_file_bytes: u64) -> Vec<String> {
+        let deadline = Instant::now() + SYMBOL_TIME;
+        code.symbol_names(&NameBounds { most: MOST_NAMES, max_file_bytes, deadline })
+    }
+
+    /// The names of symbols that hold these letters, the best first.
+    pub(super) fn holding(&self, letters: &str, most: usize) -> Vec<String> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        best(letters, &names, most)
     }
 
     /// The names that are meant by `query`, the best first.
@@ -127,16 +143,24 @@ impl workspace::Visitor for NameCollector {
 }
 
 /// The newest list, and at most one that is being made.
-#[derive(Debug)]
 pub(super) struct NameList {
-    workspace: Arc<Workspace>,
+    list: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     newest: watch::Sender<Option<Arc<ProjectNames>>>,
     is_listing: AtomicBool,
 }
 
 impl NameList {
-    pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace, newest: watch::Sender::new(None), is_listing: AtomicBool::new(false) }
+    pub(super) fn of_files(workspace: Arc<Workspace>) -> Self {
+        Self::new(move || ProjectNames::files(&workspace))
+    }
+
+    pub(super) fn of_symbols(code: Arc<CodeBase>, max_file_bytes: u64) -> Self {
+        Self::new(move || ProjectNames::symbols(&code, max_file_bytes))
+    }
+
+    fn new(list: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+        let (newest, is_listing) = (watch::Sender::new(None), AtomicBool::new(false));
+        Self { list: Box::new(list), newest, is_listing }
     }
 
     /// The names. A list older than `kept` is made anew; that is waited for as long as `patience` if there is
@@ -191,7 +215,8 @@ struct ListingInProgress {
 
 impl ListingInProgress {
     fn run(mut self) {
-        self.names = Some(ProjectNames::list(&self.list.workspace));
+        let listed = Instant::now();
+        self.names = Some(ProjectNames { names: (self.list.list)(), listed });
     }
 }
 

@@ -23,6 +23,7 @@ fn source(project: &Fixture) -> MentionSource {
         listing: FOREVER,
         symbols: FOREVER,
         only_symbols: FOREVER,
+        symbol_names: FOREVER,
     };
     MentionSource { patience, ..MentionSource::new(&tools) }
 }
@@ -118,6 +119,31 @@ async fn a_slow_lookup_is_waited_for_only_where_nothing_else_is_found() {
 }
 
 #[tokio::test]
+async fn symbols_are_found_by_letters_in_their_order_the_best_first() {
+    let project = Fixture::new(
+        "
+//- /src/shop.ts
+export class ShoppingCart { total() { const sum = 0; return sum; } }
+export function scatter() {}
+export function cart() {}
+//- /src/other.ts
+import { ShoppingCart } from './shop';
+export function cart() {}
+",
+    );
+    let source = source(&project);
+    let found = async |letters: &str| -> Vec<String> {
+        let found = source.symbols_like(letters).await;
+        found.into_iter().map(|it| format!("{} {}", it.text, it.detail)).collect()
+    };
+    insta::assert_snapshot!(found("cart").await.join("\n"), @"");
+    insta::assert_snapshot!(found("shcart").await.join("\n"), @"");
+    insta::assert_snapshot!(found("ShoppingCart::total").await.join("\n"), @"");
+    assert_eq!(found("sum").await.len(), 1, "a local variable only by its whole name");
+    assert!(found("c").await.is_empty() && found("zzz").await.is_empty());
+}
+
+#[tokio::test]
 async fn names_that_a_terminal_would_obey_are_not_offered() {
     let project = Fixture::new("//- /plain.txt\nx\n");
     for name in ["a\u{1b}[2J.txt", "b\u{202e}.txt", "c\n.txt", "d\u{200b}.txt"] {
@@ -178,7 +204,7 @@ async fn many_questions_at_once_all_get_an_answer() {
 async fn a_project_that_cannot_be_listed_offers_nothing() {
     let project = Fixture::new("//- /inner/a.txt\nx\n");
     let workspace = Arc::new(Workspace::open(&project.path("inner")).unwrap());
-    let list = Arc::new(NameList::new(workspace));
+    let list = Arc::new(NameList::of_files(workspace));
     drop(project);
     let names = list.newest(FOREVER, FOREVER).await;
     assert!(names.matching("", MOST_CANDIDATES).is_empty());
