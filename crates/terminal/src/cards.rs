@@ -90,14 +90,26 @@ pub fn wrapped_line(mark: &str, text: &str, ink: Ink, style: OutputStyle) -> Str
     CardPlace { style, depth: 0 }.wrapped(mark, text, ink)
 }
 
-/// What the user has said.
+/// Lines of a message that are shown as a whole: more were pasted, and the user has seen them.
+const MOST_MESSAGE_LINES: usize = 20;
+/// Lines that are shown of a longer message.
+const SHOWN_MESSAGE_LINES: usize = 8;
+
+/// What the user has said. A terminal shows the beginning of a long text.
 pub(crate) fn message(text: &str, style: OutputStyle) -> String {
     let place = CardPlace { style, depth: 0 };
     let mut mark = "› ";
     let mut drawn = String::new();
-    for line in text.lines() {
+    let count = text.lines().count();
+    let is_folded = count > MOST_MESSAGE_LINES && !style.is_pipe;
+    let shown = if is_folded { SHOWN_MESSAGE_LINES } else { count };
+    for line in text.lines().take(shown) {
         drawn.push_str(&place.wrapped(mark, line, Ink::BOLD));
         mark = "  ";
+    }
+    if is_folded {
+        let more = format!("… {} more lines", count - shown);
+        drawn.push_str(&place.wrapped(mark, &more, Ink::DIM));
     }
     drawn
 }

@@ -82,6 +82,10 @@ impl<W: Write, N: Write> Screen<W, N> {
             lines.extend(running(card, now, place).lines().map(str::to_owned));
             lines.extend(last_lines(card, output, place));
         }
+        // As it will be when they are written.
+        if !lines.is_empty() && self.drawing.separates_notes() {
+            lines.insert(0, String::new());
+        }
         lines
     }
 

@@ -167,3 +167,23 @@ fn a_plan_is_a_list_to_check_off() {
       ☐ test
     ");
 }
+
+#[test]
+fn a_long_message_shows_its_beginning_on_a_terminal() {
+    let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+    let style = OutputStyle::terminal(40).without_colours();
+    assert_snapshot!(message(&text, style), @"
+    › line 1
+      line 2
+      line 3
+      line 4
+      line 5
+      line 6
+      line 7
+      line 8
+      … 22 more lines
+    ");
+    assert_eq!(message(&text, OutputStyle::PIPE).lines().count(), 30);
+    let short: String = text.lines().take(20).collect::<Vec<_>>().join("\n");
+    assert_eq!(message(&short, style).lines().count(), 20);
+}

@@ -52,6 +52,12 @@ enum LastShown {
     Notes,
 }
 
+impl LastShown {
+    fn differs_from(self, next: LastShown) -> bool {
+        self != LastShown::Nothing && self != next
+    }
+}
+
 impl<W: Write, N: Write> Drawing<W, N> {
     pub(super) fn new(words: W, notes: N, options: ScreenOptions) -> Self {
         Self {
@@ -296,11 +302,15 @@ impl<W: Write, N: Write> Drawing<W, N> {
         write!(self.notes, "{lines}")
     }
 
+    /// Whether a blank line stands between what was shown last and a card.
+    pub(super) fn separates_notes(&self) -> bool {
+        self.last.differs_from(LastShown::Notes) && !self.options.notes.is_pipe
+    }
+
     /// Leaves a blank line between messages, words and notes on a terminal.
     fn separate(&mut self, next: LastShown) -> io::Result<()> {
         let last = std::mem::replace(&mut self.last, next);
-        let differs = last != LastShown::Nothing && last != next;
-        if differs && !self.options.notes.is_pipe {
+        if last.differs_from(next) && !self.options.notes.is_pipe {
             // On a terminal both writers end up on the same screen, in this order.
             self.words.flush()?;
             writeln!(self.notes)?;

@@ -168,6 +168,7 @@ fn whole_screens() {
     === question with a diff
 
     › edit
+
       Rewrite   src/numbers.js                                                           waiting for you
 
       src/numbers.js  +2 −2

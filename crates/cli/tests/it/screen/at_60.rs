@@ -174,6 +174,7 @@ fn whole_screens() {
     === question with a diff
 
     › edit
+
       Rewrite   src/numbers.js
                 waiting for you
 

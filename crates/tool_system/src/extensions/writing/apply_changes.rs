@@ -8,8 +8,8 @@ use tool_system::edit::{
     parse_patch, verify_deletion,
 };
 use tool_system::outcome_text::{
-    EditText, EditedFiles, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items,
-    one_or_many, text_at, texts,
+    EditText, EditedFiles, FileFate, OutcomeText, argument, changed_files, edit_summary,
+    failed_checks, items, one_or_many, text_at, texts,
 };
 use tool_system::prelude::*;
 use workspace::Text;

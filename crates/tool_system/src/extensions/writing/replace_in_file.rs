@@ -2,7 +2,9 @@
 
 use serde_json::Map;
 use tool_system::edit::{Miss, Replacement, encode_body, replace};
-use tool_system::outcome_text::{EditText, EditedFiles, OutcomeText, argument, edit_summary, text_at};
+use tool_system::outcome_text::{
+    EditText, EditedFiles, OutcomeText, argument, edit_summary, text_at,
+};
 use tool_system::prelude::*;
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
@@ -131,7 +133,8 @@ fn made(args: &ToolArguments, result: &Value) -> Option<OutcomeText> {
         count => format!("Replaced {count}:"),
     };
     let differs = |_: &str| is_regex || grade.is_some();
-    let mut text = EditText { verb: &verb, differs: &differs, call: EditedFiles::One }.of(result)?;
+    let mut text =
+        EditText { verb: &verb, differs: &differs, call: EditedFiles::One }.of(result)?;
     if let Some((_, how)) = grade {
         text.note(format!("match {}", how.trim_end_matches([')', '.'])));
     }

@@ -248,24 +248,31 @@ fn each_proposed_text_is_edited_and_only_those_that_changed_are_sent() {
         create("c.png", b"x\0\n"),
         delete("d.rs", "x\n"),
     ]);
-    let edited = edit(&all, "sed -i s/x/z/").unwrap().unwrap();
+    let edited = edit(&all, "sed -i s/x/z/", &EditorRun::default()).unwrap().unwrap();
     let files = BTreeMap::from([("dir/a.rs".to_owned(), FileBytes(b"z\n".to_vec()))]);
     assert_eq!(edited, all.with_files(files));
-    assert_eq!(edit(&all, "true").unwrap(), None);
-    assert!(edit(&all, "false").unwrap_err().message.contains("false"));
+    assert_eq!(edit(&all, "true", &EditorRun::default()).unwrap(), None);
+    assert!(edit(&all, "false", &EditorRun::default()).unwrap_err().message.contains("false"));
     assert!(asked(&all).can_edit);
     for fixed in [changes(vec![create("c.png", b"x\0\n")]), command(shell("x"))] {
         assert!(!asked(&fixed).can_edit);
-        assert_eq!(edit(&fixed, "false").unwrap(), None, "there is nothing to edit");
+        assert_eq!(
+            edit(&fixed, "false", &EditorRun::default()).unwrap(),
+            None,
+            "there is nothing to edit"
+        );
     }
 }
 
 #[test]
 fn a_message_is_edited_without_the_line_end_that_editors_add() {
-    assert_eq!(edit_prompt("sed -i s/a/b/", "a a").unwrap(), "b a");
-    assert_eq!(edit_prompt("sed -i $a\\last", "first").unwrap(), "first\nlast");
-    assert_eq!(edit_prompt("true", "kept\n").unwrap(), "kept\n");
-    assert!(edit_prompt("false", "x").is_err());
+    assert_eq!(edit_prompt("sed -i s/a/b/", "a a", &EditorRun::default()).unwrap(), "b a");
+    assert_eq!(
+        edit_prompt("sed -i $a\\last", "first", &EditorRun::default()).unwrap(),
+        "first\nlast"
+    );
+    assert_eq!(edit_prompt("true", "kept\n", &EditorRun::default()).unwrap(), "kept\n");
+    assert!(edit_prompt("false", "x", &EditorRun::default()).is_err());
 }
 
 #[test]
