@@ -42,8 +42,8 @@ Commands:
   bench terminal [--quick]
                           Costs of the chat at a terminal: start, echo of keys, long answers, against targets.
   bench web [--quick | --debug]
-                          Costs of the web service and its page in Chromium, against targets; --debug only
-                          tries the measurements.
+                          Costs of the web service and its page in Chromium beside opencode, against targets;
+                          --debug only tries the measurements.
   interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
