@@ -43,8 +43,8 @@ Commands:
                           Costs of the chat at a terminal: start, echo of keys, long answers, stopping,
                           against targets; --debug only tries the measurements.
   bench web [--quick | --debug]
-                          Costs of the web service and its page in Chromium, against targets; --debug only
-                          tries the measurements.
+                          Costs of the web service and its page in Chromium beside opencode, against targets;
+                          --debug only tries the measurements.
   interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
   interop firefox         A whole task on the page in Firefox.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.

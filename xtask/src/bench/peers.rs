@@ -61,13 +61,8 @@ pub(crate) fn rust_peer(house: &House, project: &Path, file: &str) -> Result<Ser
 
 /// The reference server in TypeScript, installed once.
 pub(crate) fn node_peer(house: &House, project: &Path, file: &str) -> Result<Server> {
-    let directory = house.cache("peers").join("server-filesystem");
-    installed_once(&directory, NODE_PEER_VERSION, || {
-        let mut install = Command::new("npm");
-        install.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&directory);
-        run(install.arg(format!("{NODE_PEER_PACKAGE}@{NODE_PEER_VERSION}")))
-    })?;
-    let script = directory.join("node_modules").join(NODE_PEER_PACKAGE).join("dist/index.js");
+    let modules = node_modules(house, "server-filesystem", NODE_PEER_PACKAGE, NODE_PEER_VERSION)?;
+    let script = modules.join(NODE_PEER_PACKAGE).join("dist/index.js");
     Ok(Server {
         name: NODE_PEER,
         // The script itself, because a launcher would cost us its own start.
@@ -75,6 +70,22 @@ pub(crate) fn node_peer(house: &House, project: &Path, file: &str) -> Result<Ser
         arguments: vec![script.display().to_string(), project.display().to_string()],
         read: read_text_file(project, file),
     })
+}
+
+/// A package of npm, installed once under a name of ours; the directory that it and all it needs are in.
+pub(crate) fn node_modules(
+    house: &House,
+    name: &str,
+    package: &str,
+    version: &str,
+) -> Result<PathBuf> {
+    let directory = house.cache("peers").join(name);
+    installed_once(&directory, version, || {
+        let mut install = Command::new("npm");
+        install.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&directory);
+        run(install.arg(format!("{package}@{version}")))
+    })?;
+    Ok(directory.join("node_modules"))
 }
 
 /// A program of crates.io, built once; the path of its binary.

@@ -6,9 +6,8 @@ use testkit::Fixture;
 use crate::pty::{Output, Session};
 use crate::run::run_with_state;
 
-const FILE: &str = ".toolkiln/tools/greet.toml";
-const PROJECT: &str = "\
-//- /.toolkiln/tools/greet.toml
+pub(crate) const FILE: &str = ".toolkiln/tools/greet.toml";
+pub(crate) const TOOL: &str = "\
 name = \"greet\"
 description = \"Greet a user by name.\"
 command = [\"echo\", \"hello {who}\"]
@@ -16,13 +15,16 @@ approval = \"never\"
 
 [parameters.who]
 type = \"string\"
-//- /a.txt
-x
 ";
+
+/// A project with that tool and `a.txt`.
+pub(crate) fn project() -> Fixture {
+    Fixture::new(&format!("//- /{FILE}\n{TOOL}//- /a.txt\nx\n"))
+}
 
 #[test]
 fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
-    let project = Fixture::new(PROJECT);
+    let project = project();
     let arguments = json!({"who": "Ada"}).to_string();
     let before = run_with_state(&project, &["tools"]).stdout;
     assert!(!before.contains("Greet a user"), "{before}");
@@ -71,7 +73,7 @@ fn replace_by_another(project: &Fixture) {
 
 #[test]
 fn another_project_at_the_same_path_inherits_neither_trust_nor_rules() {
-    let project = Fixture::new(PROJECT);
+    let project = project();
     assert_eq!(run_with_state(&project, &["tools", "trust", FILE]).code, 0);
     let edit = ["call", "update_file", r#"{"path":"a.txt","content":"y\n"}"#];
     let mut session = Session::start(&project, &edit, Output::Piped);
@@ -95,7 +97,7 @@ fn another_project_at_the_same_path_inherits_neither_trust_nor_rules() {
 
 #[test]
 fn mistakes_in_a_file_are_told_with_line_and_column() {
-    let project = Fixture::new(PROJECT);
+    let project = project();
     project
         .write(FILE, "name = \"greet\"\ndescription = \"x\"\ncommand = [\"echo\", \"{whom}\"]\n");
     let expected = format!(
@@ -111,7 +113,7 @@ fn mistakes_in_a_file_are_told_with_line_and_column() {
 
 #[test]
 fn a_tool_cannot_take_the_name_of_another() {
-    let project = Fixture::new(PROJECT);
+    let project = project();
     project.write(FILE, project.read(FILE).replace("\"greet\"", "\"grep\""));
     assert_eq!(run_with_state(&project, &["tools", "trust", FILE]).code, 0);
     let listed = run_with_state(&project, &["tools"]);

@@ -1,64 +1,63 @@
-//! The service that is measured, and clients that cost as little as possible.
+//! A service that is measured, and clients that cost as little as possible.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::Value;
 use testkit::{Fixture, ModelServer};
 
-use super::super::client::{Memory, memory_in};
+use super::super::client::{Memory, memory_in, ticks_in};
+use super::program::WebProgram;
 
 /// Longer than anything that is measured may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running `toolkiln web`; killed on drop.
-pub(super) struct WebServer {
+/// A running service; killed on drop.
+pub(super) struct WebServer<'a> {
+    program: &'a dyn WebProgram,
     child: Child,
     /// Kept open: the service may write more.
-    _stdout: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
     pub(super) address: String,
     pub(super) token: String,
 }
 
-impl WebServer {
+impl<'a> WebServer<'a> {
     /// Starts it; the time runs from before the start of the process to the last byte of the page.
     pub(super) fn start(
-        binary: &Path,
+        program: &'a dyn WebProgram,
         project: &Fixture,
         model: &ModelServer,
     ) -> Result<(Self, Duration)> {
-        let mut command = Command::new(binary);
-        // Ollama's kind of server needs no key.
-        command.args(["web", "--listen", "127.0.0.1:0", "--provider", "ollama"]);
-        command.args(["--model", "scripted", "--base-url", &model.base_url()]);
-        command.arg("--root").arg(project.root());
-        for (name, directory) in [
-            ("XDG_STATE_HOME", "state"),
-            ("XDG_CACHE_HOME", "cache"),
-            ("XDG_CONFIG_HOME", "config"),
-        ] {
-            command.env(name, project.root().with_file_name(directory));
-        }
+        let mut command = program.command(project, model);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let start = Instant::now();
         let mut child = command.spawn().context("cannot start the service")?;
-        let mut stdout = BufReader::new(child.stdout.take().context("its output is piped")?);
-        let mut link = String::new();
-        stdout.read_line(&mut link)?;
-        let url = link.split("/#code=").next().unwrap_or_default();
-        let address = url.strip_prefix("http://").context("the service did not start")?.to_owned();
-        let mut server = Self { child, _stdout: stdout, address, token: String::new() };
+        let stdout = BufReader::new(child.stdout.take().context("its output is piped")?);
+        let address = String::new();
+        let mut server = Self { program, child, stdout, address, token: String::new() };
+        server.address = server.told_address()?;
         let page = server.ask("GET", "/", None)?;
         let time = start.elapsed();
         ensure!(page.contains("<html"), "the page is not served: {page}");
-        let secrets = project.root().with_file_name("state").join("toolkiln/web/secrets.json");
-        let secrets: Value = serde_json::from_slice(&std::fs::read(secrets)?)?;
-        secrets["all"].as_str().context("no token")?.clone_into(&mut server.token);
+        server.token = program.token(project)?;
         Ok((server, time))
+    }
+
+    /// The address, from the first line that has one.
+    fn told_address(&mut self) -> Result<String> {
+        loop {
+            let mut line = String::new();
+            let read = self.stdout.read_line(&mut line)?;
+            ensure!(read > 0, "{} did not start", self.program.name());
+            if let Some((_, url)) = line.split_once("http://") {
+                let end = url.find(|c: char| c == '/' || c.is_whitespace());
+                return Ok(url[..end.unwrap_or(url.len())].to_owned());
+            }
+        }
     }
 
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Result<TcpStream> {
@@ -82,58 +81,75 @@ impl WebServer {
     }
 
     /// The body of an answer that is not an error.
-    fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<String> {
-        let mut answer = String::new();
-        self.send(method, path, body)?.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").context("half an answer")?;
-        ensure!(head.starts_with("HTTP/1.1 200"), "{method} {path}: {answer}");
-        Ok(body.to_owned())
+    pub(super) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<String> {
+        let mut stream = BufReader::new(self.send(method, path, body)?);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            ensure!(stream.read_line(&mut head)? > 0, "half an answer to {method} {path}: {head}");
+        }
+        // Not every service closes the connection when it is asked to.
+        let length = length_in(&head).with_context(|| format!("no length of {path}: {head}"))?;
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body)?;
+        let body = String::from_utf8(body)?;
+        ensure!(head.starts_with("HTTP/1.1 20"), "{method} {path}: {head}{body}");
+        Ok(body)
     }
 
-    fn json(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
+    pub(super) fn json(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
         serde_json::from_str(&self.ask(method, path, body)?).with_context(|| path.to_owned())
     }
 
     /// Begins a session and answers its id.
     pub(super) fn begin(&self) -> Result<String> {
-        let begun = self.json("POST", "/api/sessions", Some(&json!({})))?;
+        let (path, body) = self.program.beginning();
+        let begun = self.json("POST", &path, Some(&body))?;
         Ok(begun["id"].as_str().context("a session has an id")?.to_owned())
     }
 
     pub(super) fn say(&self, session: &str, text: &str) -> Result<()> {
-        let path = format!("/api/sessions/{session}/messages");
-        self.ask("POST", &path, Some(&json!({"text": text}))).map(drop)
+        let (path, body) = self.program.saying(session, text);
+        self.ask("POST", &path, Some(&body)).map(drop)
     }
 
     /// Says something and waits for the end of the turn.
     pub(super) fn turn(&self, session: &str, text: &str) -> Result<()> {
         let mut watcher = self.watch(session)?;
         self.say(session, text)?;
-        watcher.until(r#""kind":"turn""#).map(drop)
+        watcher.until(&self.program.turn_end(session)).map(drop)
     }
 
-    /// Items of a session's timeline, all of them.
-    pub(super) fn total(&self, session: &str) -> Result<u64> {
-        let path = format!("/api/sessions/{session}/timeline?limit=1");
-        self.json("GET", &path, None)?["total"].as_u64().context("a timeline has a total")
+    /// How many calls a session tells of.
+    pub(super) fn calls(&self, session: &str) -> Result<usize> {
+        let (path, count) = self.program.calls(session);
+        Ok(count(&self.json("GET", &path, None)?))
     }
 
     /// A client of the stream that has been greeted.
     pub(super) fn watch(&self, follow: &str) -> Result<StreamClient> {
-        let path = format!("/api/events?follow={follow}");
-        let lines = BufReader::new(self.send("GET", &path, None)?);
-        let mut client = StreamClient { lines, line: Vec::new() };
-        client.until("event: hello")?;
+        let stream = self.send("GET", &self.program.stream(follow), None)?;
+        let mut client = StreamClient { lines: BufReader::new(stream), line: Vec::new() };
+        client.until(self.program.greeting())?;
         Ok(client)
     }
 
     pub(super) fn memory(&self) -> Result<Memory> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let status = self.told_by_kernel("status")?;
         memory_in(&status).context("the kernel does not tell the memory of processes")
+    }
+
+    /// The processor time so far, in ticks of the kernel's clock.
+    pub(super) fn processor_ticks(&self) -> Result<u64> {
+        let stat = self.told_by_kernel("stat")?;
+        ticks_in(&stat).context("the kernel does not tell the time of processes")
+    }
+
+    fn told_by_kernel(&self, file: &str) -> Result<String> {
+        Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
     }
 }
 
-impl Drop for WebServer {
+impl Drop for WebServer<'_> {
     fn drop(&mut self) {
         // It may have ended by itself; there is nothing to be done about it here.
         let _ = self.child.kill();
@@ -151,13 +167,41 @@ impl StreamClient {
     /// The moment at which a line with this text was read.
     pub(super) fn until(&mut self, text: &str) -> Result<Instant> {
         loop {
-            self.line.clear();
-            let read = self.lines.read_until(b'\n', &mut self.line)?;
-            ensure!(read > 0, "the stream ended before `{text}` came");
-            let holds = |line: &[u8]| line.windows(text.len()).any(|part| part == text.as_bytes());
-            if holds(&self.line) {
+            if holds(self.line()?, text) {
                 return Ok(Instant::now());
             }
         }
+    }
+
+    /// The next line.
+    pub(super) fn line(&mut self) -> Result<&[u8]> {
+        self.line.clear();
+        let read = self.lines.read_until(b'\n', &mut self.line)?;
+        ensure!(read > 0, "the stream has ended");
+        Ok(&self.line)
+    }
+}
+
+/// The length of the body, as the head of an answer tells it.
+fn length_in(head: &str) -> Option<usize> {
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let (_, length) = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"))?;
+    length.trim().parse().ok()
+}
+
+/// Whether a line has this text.
+pub(super) fn holds(line: &[u8], text: &str) -> bool {
+    line.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_body_is_found_in_whatever_case() {
+        assert_eq!(length_in("HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n"), Some(12));
+        assert_eq!(length_in("HTTP/1.1 200 OK\r\nContent-Length:7\r\n\r\n"), Some(7));
+        assert_eq!(length_in("HTTP/1.1 200 OK\r\n\r\n"), None);
     }
 }

@@ -5,16 +5,8 @@ use testkit::{Fixture, ModelServer, Reply};
 
 use super::conversation::{question, until_idle};
 use super::service::Service;
+use crate::custom_tools::{self, TOOL};
 use crate::run::run_with_state;
-
-const TOOL: &str = "name = \"greet\"
-description = \"Greet a user by name.\"
-command = [\"echo\", \"hello {who}\"]
-approval = \"never\"
-
-[parameters.who]
-type = \"string\"
-";
 
 #[test]
 fn the_overview_says_what_is_configured_and_never_a_key() {
@@ -40,7 +32,7 @@ fn the_overview_says_what_is_configured_and_never_a_key() {
 
 #[test]
 fn a_custom_tool_is_trusted_by_the_hash_of_the_text_that_was_read() {
-    let project = Fixture::new(&format!("//- /.toolkiln/tools/greet.toml\n{TOOL}//- /a.txt\nx\n"));
+    let project = custom_tools::project();
     let service = Service::start_with(&project, &["--provider", "offline"]);
     let listed = service.get("/api/custom-tools")["tools"][0].clone();
     assert_eq!((&listed["tool"], &listed["text"]), (&json!("greet"), &json!(TOOL)));
