@@ -96,8 +96,8 @@ impl WebApp {
     }
 
     /// Proves that this is the service of its tokens.
-    pub(crate) fn proof(&self, host: &str, challenge: &str) -> String {
-        self.credentials.proof(host, challenge)
+    pub(crate) fn proofs(&self, host: &str, challenge: &str) -> Vec<String> {
+        self.credentials.proofs(host, challenge)
     }
 
     /// The value of a cookie, if the code or the token is good for a browser.
