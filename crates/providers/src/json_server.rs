@@ -161,7 +161,7 @@ mod tests {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let serving = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream.read(&mut [0; 4096]).await.unwrap();
+            assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
             stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: ").await.unwrap();
             stream.write_all(&vec![b'x'; LONG]).await.unwrap();
             stream.write_all(b"\n\n").await.unwrap();
