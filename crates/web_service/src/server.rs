@@ -99,7 +99,7 @@ pub async fn listen(
     Ok((Listeners { first, second }, Site::loopback(own, names)))
 }
 
-/// The other address that `localhost` leads to, and the names that are good because nobody else listens there.
+/// The other address that `localhost` leads to, and the names that are good because no other program listens there.
 async fn beside(own: SocketAddr) -> (Option<TcpListener>, &'static [&'static str]) {
     let (other, names): (IpAddr, _) = match own.ip() {
         IpAddr::V4(Ipv4Addr::LOCALHOST) => (Ipv6Addr::LOCALHOST.into(), &["localhost", "[::1]"]),
@@ -113,7 +113,7 @@ async fn beside(own: SocketAddr) -> (Option<TcpListener>, &'static [&'static str
         Ok(listener) => (Some(listener), names),
         // Another program has the address.
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => (None, &[]),
-        // Nobody can have it.
+        // No program can have it.
         Err(_) => (None, &names[..1]),
     }
 }

@@ -44,7 +44,7 @@ impl Service {
             (_, true) => kept_secrets()?.all,
         };
         let token = Secret::new(&token).ok().context("the token is empty")?;
-        // Without TLS nothing else says who answers.
+        // Without TLS nothing else tells which program it is.
         let claim = (!address.is_secret).then(|| ServiceClaim {
             server: server.clone(),
             authority: address.authority,

@@ -295,7 +295,7 @@ fn are_exposed(path: &Path) -> anyhow::Result<bool> {
     Ok(are_exposed)
 }
 
-/// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that nobody reads, does not
+/// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that is not read, does not
 /// hold them up. What finds no room is not told.
 fn terminal_log() -> WebLog {
     let (lines, told) = sync_channel::<String>(WAITING_LINES);

@@ -50,7 +50,7 @@ fn requests_without_a_login_use_up_nothing_of_those_with_one() {
     assert_eq!(service.get("/api/sessions"), json!({"sessions": []}));
 }
 
-/// What a pipe holds that nobody reads.
+/// What a pipe holds that is not read.
 const PIPE_BYTES: usize = 64 * 1024;
 
 #[test]
