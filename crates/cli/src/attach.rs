@@ -9,15 +9,16 @@ mod remote_session;
 mod service_address;
 
 pub(crate) use attached_chat::chat;
-pub(crate) use attached_run::run;
+pub(crate) use attached_run::{AttachedRun, run};
 
 use anyhow::{Context as _, bail};
-use providers::{JsonAnswer, JsonServer};
+use providers::{JsonAnswer, JsonEvents, JsonServer};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use remote_session::RemoteSession;
+use service_address::ServiceClaim;
 
 /// Where `toolkiln web` listens unless told otherwise.
 pub(crate) const USUAL_ADDRESS: &str = "http://127.0.0.1:4747";
@@ -46,6 +47,25 @@ pub(crate) const SETTLED_THERE: [&str; 15] = [
 struct Service {
     server: JsonServer,
     url: String,
+    /// What it proves before each request, where another program could have taken its place.
+    claim: Option<ServiceClaim>,
+}
+
+/// Why a service does not do what it is asked for.
+#[derive(Debug)]
+enum ServiceFailure {
+    /// It may later: it is not there, or busy.
+    Passing(anyhow::Error),
+    /// It will not: the session is gone, the token is not good, or it is another service.
+    Lasting(anyhow::Error),
+}
+
+impl From<ServiceFailure> for anyhow::Error {
+    fn from(failure: ServiceFailure) -> Self {
+        match failure {
+            ServiceFailure::Passing(error) | ServiceFailure::Lasting(error) => error,
+        }
+    }
 }
 
 /// A session in short.
@@ -82,11 +102,31 @@ struct RemoteProjects {
 
 impl Service {
     async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        self.proven().await?;
         understood(self.server.get(path).await?)
     }
 
     async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> anyhow::Result<T> {
+        self.proven().await?;
         understood(self.server.post(path, body).await?)
+    }
+
+    /// Opens a stream of events.
+    async fn events(&self, path: &str) -> Result<JsonEvents, ServiceFailure> {
+        self.proven().await?;
+        let opened = self.server.events(path).await;
+        match opened.map_err(|error| ServiceFailure::Passing(error.into()))? {
+            Ok(events) => Ok(events),
+            Err(answer) => Err(failure(answer)),
+        }
+    }
+
+    /// Makes sure that it still is the right one: it may have ended since, and another program listen there.
+    async fn proven(&self) -> Result<(), ServiceFailure> {
+        match &self.claim {
+            Some(claim) => claim.check().await,
+            None => Ok(()),
+        }
     }
 
     /// Begins a session in the project that this process stands in or, if the service has only one, in that.
@@ -133,6 +173,16 @@ impl Service {
             None => self.begin().await,
             Some(text) => self.find(text).await,
         }
+    }
+}
+
+/// What an answer that is not a success says.
+fn failure(answer: JsonAnswer) -> ServiceFailure {
+    let is_busy = matches!(answer.status, 408 | 429 | 500..);
+    match (understood::<Value>(answer), is_busy) {
+        (Err(error), true) => ServiceFailure::Passing(error),
+        (Err(error), false) => ServiceFailure::Lasting(error),
+        (Ok(_), _) => ServiceFailure::Lasting(anyhow::anyhow!("the service answers otherwise")),
     }
 }
 

@@ -14,6 +14,13 @@ use crate::Language;
 /// How many unfinished matches tree-sitter may keep at once; a bound on memory for hostile text.
 const MATCH_LIMIT: u32 = 1024;
 
+/// How deep in the tree something has a colour. A query looks up from every node to the root, and the work must
+/// not grow with the square of the brackets.
+const DEEPEST: u32 = 1_000;
+
+/// Tokens side by side in a part that is not understood. From every token a query looks at all that follow it.
+const WIDEST_ERROR: u32 = 1_000;
+
 /// How often the parser may report progress for one text. Code that is not in its language makes it look
 /// at everything again with every line, and the work must not grow with the square of the lines.
 const MOST_WORK: usize = 4_000;
@@ -125,6 +132,7 @@ impl CodeColours {
         parser.set_language(&language.grammar()?).ok()?;
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(MATCH_LIMIT);
+        cursor.set_max_start_depth(Some(DEEPEST));
         let end = Point::new(0, 0);
         let (tree, text) = (None, String::new());
         Some(CodeColours { parser, cursor, colours, tree, text, end, work: 0, is_over: false })
@@ -148,7 +156,10 @@ impl CodeColours {
         let start = self.text.len();
         self.append(piece);
         let added = start..self.text.len();
-        let Some(tree) = self.parse() else { return Vec::new() };
+        let Some(tree) = self.parse().filter(|tree| !has_wide_error(tree)) else {
+            self.is_over = true;
+            return Vec::new();
+        };
         let mut marks = self.marks(&tree, &added);
         self.tree = Some(tree);
         // What stands within something else is painted over it; of several about the same the last
@@ -175,7 +186,6 @@ impl CodeColours {
         let tree = self.parser.parse_with_options(&mut read, self.tree.as_ref(), Some(options));
         if tree.is_none() {
             self.parser.reset();
-            self.is_over = true;
         }
         tree
     }
@@ -222,6 +232,25 @@ struct SyntaxMark {
     at: Range<usize>,
     order: usize,
     kind: Option<SyntaxKind>,
+}
+
+/// Whether a part that is not understood is too wide to be coloured.
+fn has_wide_error(tree: &Tree) -> bool {
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if node.is_error() && node.child_count() > WIDEST_ERROR {
+            return true;
+        }
+        if node.has_error() && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
 }
 
 fn runs(painted: &[Option<SyntaxKind>]) -> Vec<(Range<usize>, SyntaxKind)> {

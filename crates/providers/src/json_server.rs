@@ -13,8 +13,10 @@ use crate::request_body::RequestBody;
 use crate::transport::{Network, Transport, innermost};
 use crate::{Secret, SseDecoder, SseEvent};
 
-/// The longest answer that is not a stream.
+/// The longest answer that is not a stream, and the longest event of one: an entry of a log holds whole messages.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// A stream of events goes on for as long as the server does.
+const ENDLESS: usize = usize::MAX;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -77,8 +79,8 @@ impl JsonServer {
         if !response.status().is_success() {
             return Ok(Err(answer(response).await?));
         }
-        let (body, decoder, ready) = (response.into_body(), SseDecoder::new(), VecDeque::new());
-        Ok(Ok(JsonEvents { body, decoder, ready }))
+        let decoder = SseDecoder::with_limits(MAX_ANSWER, ENDLESS);
+        Ok(Ok(JsonEvents { body: response.into_body(), decoder, ready: VecDeque::new() }))
     }
 
     async fn send(
@@ -140,5 +142,34 @@ impl JsonEvents {
                 self.ready.push_back(event.map_err(|error| no_answer(error.message))?);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// More than an event of a model's answer may have.
+    const LONG: usize = 17 * 1024 * 1024;
+
+    #[tokio::test]
+    async fn an_event_may_hold_a_whole_message() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: ").await.unwrap();
+            stream.write_all(&vec![b'x'; LONG]).await.unwrap();
+            stream.write_all(b"\n\n").await.unwrap();
+        });
+        let server = JsonServer::new(&address, &Network::default()).unwrap();
+        let mut events = server.events("/").await.unwrap().unwrap();
+        assert_eq!(events.next().await.unwrap().unwrap().data.len(), LONG);
+        assert_eq!(events.next().await.unwrap(), None);
+        serving.await.unwrap();
     }
 }

@@ -164,7 +164,9 @@ impl From<HubError> for ApiError {
             }
             HubError::NoProjectNamed => Self::invalid(message),
             HubError::Working => Self::new(StatusCode::CONFLICT, "WORKING", message),
-            HubError::NotPaused => Self::conflict(message),
+            HubError::TooManyOpen => Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message),
+            HubError::QueueFull => Self::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", message),
+            HubError::NotPaused | HubError::Withdrawn => Self::conflict(message),
             HubError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "CLOSING", message),
             HubError::NotWritten { .. } => Self::internal(message),
         }

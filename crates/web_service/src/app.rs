@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_error::{ApiError, ErrorBody};
@@ -24,14 +25,19 @@ use crate::route::{JSON, RawRequest, Route, RouteAnswer};
 use crate::strangers::ClientConnection;
 
 /// Requests a second that are answered, and how many may come at once. A page that opens asks for a
-/// dozen things; a program that polls does not need more either.
+/// dozen things; a program that polls does not need more either. Clients that are logged in and all others are
+/// counted apart, because any program of this machine can ask without a login.
 const REQUESTS_PER_SECOND: f64 = 500.0;
 const REQUESTS_AT_ONCE: f64 = 2_000.0;
-/// Refused requests a second that are told why; those beyond are told to wait.
+/// Refused requests a second that are told why; those beyond are told to wait, and the user not at all.
 const REFUSALS_PER_SECOND: f64 = 1.0;
 const REFUSALS_AT_ONCE: f64 = 60.0;
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(30);
+/// Bytes of a body that is read beside any number of others, and how many larger ones are read at a time. The rest
+/// waits, so that clients cannot fill the memory together.
+const SMALL_BODY: usize = 1024 * 1024;
+const LARGE_BODIES: usize = 4;
 
 /// Where the page is.
 const PAGE: &str = "/";
@@ -50,8 +56,10 @@ pub struct WebApp {
     site: Site,
     credentials: Credentials,
     code: Mutex<OneTimeCode>,
-    requests: Mutex<RateLimit>,
+    known: Mutex<RateLimit>,
+    unknown: Mutex<RateLimit>,
     refusals: Mutex<RateLimit>,
+    large_bodies: Semaphore,
     log: WebLog,
 }
 
@@ -65,6 +73,7 @@ impl WebApp {
     ) -> Result<(Arc<Self>, String), NoRandomness> {
         let (code, kept) = OneTimeCode::generate(seconds())?;
         let now = Instant::now();
+        let requests = || Mutex::new(RateLimit::new(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, now));
         let app = Self {
             hub,
             closing: CancellationToken::new(),
@@ -72,8 +81,10 @@ impl WebApp {
             site,
             credentials: Credentials::new(secrets),
             code: Mutex::new(kept),
-            requests: Mutex::new(RateLimit::new(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, now)),
+            known: requests(),
+            unknown: requests(),
             refusals: Mutex::new(RateLimit::new(REFUSALS_PER_SECOND, REFUSALS_AT_ONCE, now)),
+            large_bodies: Semaphore::new(LARGE_BODIES),
             log,
         };
         Ok((Arc::new(app), code))
@@ -85,8 +96,8 @@ impl WebApp {
     }
 
     /// Proves that this is the service of its tokens.
-    pub(crate) fn proof(&self, host: &str, challenge: &str) -> String {
-        self.credentials.proof(host, challenge)
+    pub(crate) fn proofs(&self, host: &str, challenge: &str) -> Vec<String> {
+        self.credentials.proofs(host, challenge)
     }
 
     /// The value of a cookie, if the code or the token is good for a browser.
@@ -95,8 +106,7 @@ impl WebApp {
         let by_code = self.code.lock().unwrap_or_else(PoisonError::into_inner).redeem(shown, now);
         let is_all = |caller: Caller| caller.scopes().len() == crate::AccessScope::ALL.len();
         if !by_code && !self.credentials.by_token(shown).is_some_and(is_all) {
-            (self.log)("a login was refused");
-            return Err(self.refusal(Refusal::Unknown));
+            return Err(self.refused("a login", Refusal::Unknown));
         }
         (self.log)("a browser has logged in");
         self.credentials.cookie(now).map_err(|error| ApiError::internal(error.to_string()))
@@ -146,57 +156,75 @@ impl WebApp {
         if let (Some(_), Some(connection)) = (&caller, connection) {
             connection.is_recognised();
         }
-        let body = read_body(&parts.method, &parts.headers, body, route.body_limit).await?;
+        let body = self.read_body(&parts, body, route.body_limit).await?;
         let Parts { uri, headers, .. } = parts;
         (route.handler)(RawRequest { app: self, caller, path, uri, headers, body }).await
     }
 
+    /// Reads the body, which is JSON or nothing.
+    async fn read_body(&self, parts: &Parts, body: Body, limit: usize) -> Result<Bytes, ApiError> {
+        let told = told_length(&parts.headers);
+        if told.is_some_and(|length| length > limit) {
+            return Err(ApiError::too_large(limit));
+        }
+        // The semaphore is never closed.
+        let _turn = match told.unwrap_or(limit).min(limit) > SMALL_BODY {
+            true => self.large_bodies.acquire().await.ok(),
+            false => None,
+        };
+        read_body(&parts.method, &parts.headers, body, limit).await
+    }
+
     fn judged(&self, parts: &Parts, need: Need) -> Result<Option<Caller>, ApiError> {
-        self.decided(parts, |request| {
-            judge(request, &self.site, &self.credentials, need, seconds())
-        })
+        let judged = judge(judged_parts(parts), &self.site, &self.credentials, need, seconds());
+        let is_known = matches!(judged, Ok(Some(_)));
+        self.decided(parts, judged, if is_known { &self.known } else { &self.unknown })
     }
 
     fn judged_page(&self, parts: &Parts) -> Result<(), ApiError> {
-        self.decided(parts, |request| judge_page(request, &self.site))
+        self.decided(parts, judge_page(judged_parts(parts), &self.site), &self.unknown)
     }
 
     fn decided<T>(
         &self,
         parts: &Parts,
-        decide: impl FnOnce(RequestParts<'_>) -> Result<T, Refusal>,
+        judged: Result<T, Refusal>,
+        limit: &Mutex<RateLimit>,
     ) -> Result<T, ApiError> {
-        if !allowed(&self.requests) {
+        if !allowed(limit) {
             return Err(ApiError::too_often());
         }
-        let Parts { method, uri, headers, .. } = parts;
-        decide(RequestParts { method, uri, headers }).map_err(|refusal| {
-            // Only what cannot be anything secret: no header, no query.
-            (self.log)(&format!("refused {method}: {refusal}"));
-            self.refusal(refusal)
-        })
+        // Only what cannot be anything secret: no header, no query.
+        judged.map_err(|refusal| self.refused(parts.method.as_str(), refusal))
     }
 
-    fn refusal(&self, refusal: Refusal) -> ApiError {
-        if allowed(&self.refusals) { refusal.into() } else { ApiError::too_often() }
+    fn refused(&self, what: &str, refusal: Refusal) -> ApiError {
+        if !allowed(&self.refusals) {
+            return ApiError::too_often();
+        }
+        (self.log)(&format!("refused {what}: {refusal}"));
+        refusal.into()
     }
+}
+
+fn judged_parts(Parts { method, uri, headers, .. }: &Parts) -> RequestParts<'_> {
+    RequestParts { method, uri, headers }
 }
 
 fn allowed(limit: &Mutex<RateLimit>) -> bool {
     limit.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now())
 }
 
-/// Reads the body, which is JSON or nothing.
+fn told_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
+}
+
 async fn read_body(
     method: &Method,
     headers: &HeaderMap,
     body: Body,
     limit: usize,
 ) -> Result<Bytes, ApiError> {
-    let told = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if told.is_some_and(|length: usize| length > limit) {
-        return Err(ApiError::too_large(limit));
-    }
     let reading = tokio::time::timeout(BODY_TIME, Limited::new(body, limit).collect()).await;
     let Ok(read) = reading else {
         let message = "the body took too long";

@@ -125,11 +125,17 @@ impl Caller {
     }
 }
 
+/// What is kept of a token.
+struct KnownToken {
+    hash: Hash,
+    scopes: Vec<AccessScope>,
+    proof_key: [u8; SECRET_BYTES],
+}
+
 /// What clients are recognised by.
 pub struct Credentials {
-    tokens: Vec<(Hash, Vec<AccessScope>)>,
+    tokens: Vec<KnownToken>,
     cookie_key: [u8; SECRET_BYTES],
-    proof_key: [u8; SECRET_BYTES],
 }
 
 impl Credentials {
@@ -141,10 +147,13 @@ impl Credentials {
             (&secrets.approve, vec![AccessScope::Approve]),
             (&secrets.tools, vec![AccessScope::Tools]),
         ];
-        let tokens = scoped.map(|(token, scopes)| (blake3::hash(token.as_bytes()), scopes));
+        let tokens = scoped.into_iter().map(|(token, scopes)| KnownToken {
+            hash: blake3::hash(token.as_bytes()),
+            scopes,
+            proof_key: proof_key(token),
+        });
         let cookie_key = blake3::derive_key(COOKIE_CONTEXT, secrets.cookie_key.as_bytes());
-        let proof_key = blake3::derive_key(PROOF_CONTEXT, secrets.cookie_key.as_bytes());
-        Self { tokens: tokens.to_vec(), cookie_key, proof_key }
+        Self { tokens: tokens.collect(), cookie_key }
     }
 
     /// The client with this token.
@@ -154,8 +163,8 @@ impl Credentials {
         let found = self
             .tokens
             .iter()
-            .fold(None, |found, (hash, scopes)| if *hash == shown { Some(scopes) } else { found });
-        found.map(|scopes| Caller { by: Proof::Token, scopes: scopes.clone() })
+            .fold(None, |found, known| if known.hash == shown { Some(known) } else { found });
+        found.map(|known| Caller { by: Proof::Token, scopes: known.scopes.clone() })
     }
 
     /// The value of a cookie for the user's own browser, from now on. Times are seconds since 1970.
@@ -175,17 +184,30 @@ impl Credentials {
         (now < expires).then(|| Caller { by: Proof::Cookie, scopes: AccessScope::ALL.to_vec() })
     }
 
-    /// Proves to a client with the same file that this is the service it belongs to, so that the client does not
-    /// send its token to whoever else listens at that port. `host` is the address that the client has asked, so
-    /// that the proof of one port is none for another.
-    pub fn proof(&self, host: &str, challenge: &str) -> String {
-        let said = format!("{}:{host}:{challenge}", host.len());
-        blake3::keyed_hash(&self.proof_key, said.as_bytes()).to_hex().to_string()
+    /// Proves to a client with one of the tokens that this is the service it belongs to, so that the client does
+    /// not send it to whoever else listens at that port. There is a proof for each token.
+    pub fn proofs(&self, host: &str, challenge: &str) -> Vec<String> {
+        self.tokens.iter().map(|known| proof(&known.proof_key, host, challenge)).collect()
+    }
+
+    /// The proof that a client with this token expects. `host` is the address that it has asked, so that the
+    /// proof of one address is none for another.
+    pub fn expected_proof(token: &str, host: &str, challenge: &str) -> String {
+        proof(&proof_key(token), host, challenge)
     }
 
     fn mark(&self, signed: &str) -> Hash {
         blake3::keyed_hash(&self.cookie_key, signed.as_bytes())
     }
+}
+
+fn proof_key(token: &str) -> [u8; SECRET_BYTES] {
+    blake3::derive_key(PROOF_CONTEXT, token.as_bytes())
+}
+
+fn proof(key: &[u8; SECRET_BYTES], host: &str, challenge: &str) -> String {
+    let said = format!("{}:{host}:{challenge}", host.len());
+    blake3::keyed_hash(key, said.as_bytes()).to_hex().to_string()
 }
 
 /// A link that lets one browser in, once.
@@ -231,6 +253,23 @@ mod tests {
         assert_eq!(may(&secrets.cookie_key), None);
         assert_eq!(may(""), None);
         assert_eq!(may(&secrets.all[1..]), None);
+    }
+
+    #[test]
+    fn a_proof_is_of_one_token_one_address_and_one_challenge() {
+        let secrets = Secrets::generate().unwrap();
+        let proofs = Credentials::new(&secrets).proofs("127.0.0.1:1", "challenge");
+        let expected = |token: &str, host: &str, challenge: &str| {
+            proofs.contains(&Credentials::expected_proof(token, host, challenge))
+        };
+        for token in [&secrets.all, &secrets.chat, &secrets.approve, &secrets.tools] {
+            assert!(expected(token, "127.0.0.1:1", "challenge"));
+        }
+        assert!(!expected(&secrets.all, "127.0.0.1:2", "challenge"));
+        assert!(!expected(&secrets.all, "127.0.0.1:1", "another"));
+        assert!(!expected(&secrets.cookie_key, "127.0.0.1:1", "challenge"));
+        let another = Secrets::generate().unwrap();
+        assert!(!expected(&another.all, "127.0.0.1:1", "challenge"));
     }
 
     #[test]

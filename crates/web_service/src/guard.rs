@@ -11,6 +11,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::net::{IpAddr, SocketAddr};
+
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
@@ -37,12 +39,19 @@ pub struct Site {
 pub struct InvalidProxy(String);
 
 impl Site {
-    /// This machine, by the names that no name server decides about.
-    pub fn loopback(port: u16) -> Self {
-        let names = ["127.0.0.1", "localhost", "[::1]"];
+    /// This machine, at the address that is listened at. `others` are more names that lead here and nowhere else:
+    /// another user's program may listen at the same port of another loopback address.
+    pub fn loopback(address: SocketAddr, others: &[&str]) -> Self {
+        let own = match address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        let names: Vec<&str> =
+            std::iter::once(own.as_str()).chain(others.iter().copied()).collect();
+        let port = address.port();
         let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
         if port == 80 {
-            hosts.extend(names.map(str::to_owned));
+            hosts.extend(names.iter().map(|name| (*name).to_owned()));
         }
         Self { scheme: "http", hosts }
     }

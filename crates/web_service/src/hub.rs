@@ -12,12 +12,13 @@ mod session_feed;
 mod shared_rules;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use protocol::Content;
 use session::{ApprovalManager, Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tool_system::{ExecutorOptions, ToolExecutor};
 
 pub use hub_error::HubError;
@@ -28,6 +29,12 @@ pub use project_port::{
 };
 pub(crate) use session_feed::SessionFeed;
 use shared_rules::SharedRules;
+
+/// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
+/// another, and is taken up from the store when it is needed again.
+const MOST_OPEN: usize = 500;
+/// Calls by hand of a project at a time, those that wait for an answer included.
+const MOST_BY_HAND: usize = 32;
 
 /// A project that is served.
 pub struct ServedProject {
@@ -45,6 +52,7 @@ pub struct ServedProject {
 struct Console {
     approvals: Arc<ApprovalManager>,
     executor: ToolExecutor,
+    room: Arc<Semaphore>,
 }
 
 impl ServedProject {
@@ -59,12 +67,18 @@ impl ServedProject {
             approver: approvals.clone(),
             ..parts.tools.options.clone()
         });
-        Self { name, parts, port, console: Console { approvals, executor }, rules }
+        let room = Arc::new(Semaphore::new(MOST_BY_HAND));
+        Self { name, parts, port, console: Console { approvals, executor, room }, rules }
     }
 
     /// Runs calls by hand.
     pub fn executor(&self) -> &ToolExecutor {
         &self.console.executor
+    }
+
+    /// Room for one more call by hand, until it is dropped; none if there are too many.
+    pub fn room_by_hand(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.console.room).try_acquire_owned().ok()
     }
 
     /// The questions about calls by hand.
@@ -105,6 +119,8 @@ pub struct SessionHub {
     choices: Mutex<HashMap<SessionId, AgentChange>>,
     /// Held while a session is opened: two clients that want the same one get the same one.
     opening: tokio::sync::Mutex<IsClosed>,
+    /// Counts how often sessions were used, to tell which was not for long.
+    uses: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +140,7 @@ impl SessionHub {
             feeds: Mutex::default(),
             choices: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
+            uses: AtomicU64::default(),
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
@@ -210,6 +227,7 @@ impl SessionHub {
         choice.clone().apply(&mut parts);
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
+        self.make_room().await?;
         let mut session = Session::begin(parts).await?;
         let feed = self.feed(project, session.id());
         let sources = live_task::Sources::of(&session);
@@ -223,9 +241,11 @@ impl SessionHub {
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
         if let Some(live) = self.live_session(id) {
+            live.is_used(self.next_use());
             return Ok(live);
         }
         let project = self.project_of(id).await?;
+        self.make_room().await?;
         let mut parts = project.parts.clone();
         if let Some(choice) = self.choices().get(id).cloned() {
             choice.apply(&mut parts);
@@ -295,11 +315,28 @@ impl SessionHub {
         let (live, commands) =
             LiveSession::new(Arc::clone(project), &session, feed, self.signal.clone());
         let live = Arc::new(live);
+        live.is_used(self.next_use());
         self.live().insert(live.id().clone(), Arc::clone(&live));
         let hub = Arc::downgrade(self);
         live_task::spawn(hub, Arc::clone(&live), session, sources, commands);
         self.signal.tell();
         live
+    }
+
+    /// Closes the session that was not used for the longest time, if there are too many.
+    async fn make_room(&self) -> Result<(), HubError> {
+        let live = self.live_sessions();
+        if live.len() < MOST_OPEN {
+            return Ok(());
+        }
+        let idle = live.iter().filter(|live| live.is_idle());
+        let oldest = idle.min_by_key(|live| live.used()).ok_or(HubError::TooManyOpen)?;
+        oldest.close().await;
+        Ok(())
+    }
+
+    fn next_use(&self) -> u64 {
+        self.uses.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
@@ -314,7 +351,7 @@ impl SessionHub {
     /// What clients have not seen of a session. There is one for all clients, for as long as there are
     /// any.
     pub fn feed(&self, project: &ServedProject, id: &SessionId) -> Arc<SessionFeed> {
-        let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut feeds = self.feeds();
         if let Some(feed) = feeds.get(id).and_then(Weak::upgrade) {
             return feed;
         }
@@ -323,6 +360,14 @@ impl SessionHub {
         let feed = Arc::new(SessionFeed::new(id.clone(), store, self.signal.clone()));
         feeds.insert(id.clone(), Arc::downgrade(&feed));
         feed
+    }
+
+    fn known_feed(&self, id: &SessionId) -> Option<Arc<SessionFeed>> {
+        self.feeds().get(id).and_then(Weak::upgrade)
+    }
+
+    fn feeds(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<SessionFeed>>> {
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes a session here and deletes it.
@@ -334,6 +379,9 @@ impl SessionHub {
         }
         project.parts.store.delete(id).await?;
         self.choices().remove(id);
+        if let Some(feed) = self.known_feed(id) {
+            feed.deleted();
+        }
         self.signal.tell();
         Ok(())
     }

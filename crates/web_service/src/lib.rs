@@ -37,4 +37,4 @@ pub use hub::{
     MentionableKind, ProjectPort, ServedProject, SessionHub,
 };
 pub use openapi::document;
-pub use server::{ListenError, listen, serve};
+pub use server::{ListenError, Listeners, listen, serve};

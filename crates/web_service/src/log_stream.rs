@@ -68,10 +68,14 @@ impl LogStream {
         })
     }
 
-    /// The next event; none when the service ends.
+    /// The next event; none when the service ends or the session is deleted.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             self.signal.borrow_and_update();
+            // A client that connects again is told that there is no such session.
+            if self.feed.is_deleted() {
+                return None;
+            }
             self.listen();
             match self.entry().await {
                 Ok(None) => {}

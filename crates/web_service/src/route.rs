@@ -16,11 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::api_error::ApiError;
 use crate::app::WebApp;
-use crate::credentials::Caller;
+use crate::credentials::{AccessScope, Caller};
 use crate::guard::Need;
 
 /// Bytes of the body of an ordinary request.
 const USUAL_BODY: usize = 1024 * 1024;
+/// Bytes of a body that anybody may send: no more than a code or a token.
+const BODY_WITHOUT_LOGIN: usize = 4 * 1024;
 
 /// No query, or no body.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -43,6 +45,11 @@ pub struct Request<Q, B> {
 }
 
 impl<Q, B> Request<Q, B> {
+    /// Whether the client may do what needs this scope.
+    pub fn may(&self, scope: AccessScope) -> bool {
+        self.caller.as_ref().is_some_and(|caller| caller.may(scope))
+    }
+
     /// A part of the path.
     pub fn part(&self, name: &str) -> &str {
         self.path.get(name).map_or("", String::as_str)
@@ -162,7 +169,7 @@ impl Route {
             path,
             need,
             summary,
-            body_limit: USUAL_BODY,
+            body_limit: if need == Need::Nothing { BODY_WITHOUT_LOGIN } else { USUAL_BODY },
             status: StatusCode::OK,
             content_type,
             query: schema_of::<Q>(),

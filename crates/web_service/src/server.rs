@@ -1,7 +1,7 @@
 //! The connection loop: who may connect, how many, and how slowly.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,23 +57,69 @@ pub enum ListenError {
     },
 }
 
+/// Where connections come from.
+#[derive(Debug)]
+pub struct Listeners {
+    first: TcpListener,
+    /// The other address of this machine that `localhost` leads to.
+    second: Option<TcpListener>,
+}
+
+impl Listeners {
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let second = async {
+            match &self.second {
+                Some(second) => second.accept().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            accepted = self.first.accept() => accepted,
+            accepted = second => accepted,
+        }
+    }
+}
+
 /// Listens at an address, if it is safe to. Answers also with the addresses that browsers use.
 pub async fn listen(
     address: SocketAddr,
     proxy: Option<&str>,
-) -> Result<(TcpListener, Site), ListenError> {
+) -> Result<(Listeners, Site), ListenError> {
     if proxy.is_none() && !address.ip().is_loopback() {
         return Err(ListenError::NotLoopback(address.ip()));
     }
     let proxy = proxy.map(Site::proxy).transpose()?;
     let system = |error| ListenError::System { address, error };
-    let listener = TcpListener::bind(address).await.map_err(system)?;
-    let port = listener.local_addr().map_err(system)?.port();
-    Ok((listener, proxy.unwrap_or_else(|| Site::loopback(port))))
+    let first = TcpListener::bind(address).await.map_err(system)?;
+    if let Some(site) = proxy {
+        return Ok((Listeners { first, second: None }, site));
+    }
+    let own = first.local_addr().map_err(system)?;
+    let (second, names) = beside(own).await;
+    Ok((Listeners { first, second }, Site::loopback(own, names)))
+}
+
+/// The other address that `localhost` leads to, and the names that are good because no other program listens there.
+async fn beside(own: SocketAddr) -> (Option<TcpListener>, &'static [&'static str]) {
+    let (other, names): (IpAddr, _) = match own.ip() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => (Ipv6Addr::LOCALHOST.into(), &["localhost", "[::1]"]),
+        IpAddr::V6(Ipv6Addr::LOCALHOST) => {
+            (Ipv4Addr::LOCALHOST.into(), &["localhost", "127.0.0.1"])
+        }
+        // No name leads to any other.
+        _ => return (None, &[]),
+    };
+    match TcpListener::bind((other, own.port())).await {
+        Ok(listener) => (Some(listener), names),
+        // Another program has the address.
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => (None, &[]),
+        // No program can have it.
+        Err(_) => (None, &names[..1]),
+    }
 }
 
 /// Serves until `stop`, then ends all turns and releases all sessions.
-pub async fn serve(listener: TcpListener, app: Arc<WebApp>, stop: CancellationToken) {
+pub async fn serve(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
     let router = router(Arc::clone(&app), api::routes());
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();
@@ -81,7 +127,7 @@ pub async fn serve(listener: TcpListener, app: Arc<WebApp>, stop: CancellationTo
     loop {
         let accepting = async {
             let permit = Arc::clone(&room).acquire_owned().await.ok();
-            (permit, listener.accept().await)
+            (permit, listeners.accept().await)
         };
         let (permit, accepted) = tokio::select! {
             biased;
@@ -101,7 +147,7 @@ pub async fn serve(listener: TcpListener, app: Arc<WebApp>, stop: CancellationTo
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }
     }
-    drop(listener);
+    drop(listeners);
     app.closing.cancel();
     app.hub.close().await;
     connections.close();
@@ -138,4 +184,43 @@ async fn connection(
         () = closing.cancelled() => serving.as_mut().graceful_shutdown(),
     }
     let _ = serving.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::{RequestParts, judge_page};
+
+    fn is_ours(site: &Site, host: &str) -> bool {
+        let (method, uri) = (axum::http::Method::GET, "/".parse().unwrap());
+        let headers = [(axum::http::header::HOST, host.parse().unwrap())].into_iter().collect();
+        judge_page(RequestParts { method: &method, uri: &uri, headers: &headers }, site).is_ok()
+    }
+
+    #[tokio::test]
+    async fn localhost_is_ours_unless_another_program_has_its_other_address() {
+        // Ports of both addresses are given away independently.
+        let taken = loop {
+            let Ok(other) = TcpListener::bind("[::1]:0").await else { return };
+            let port = other.local_addr().unwrap().port();
+            if let Ok(ours) = listen(([127, 0, 0, 1], port).into(), None).await {
+                break (other, port, ours);
+            }
+        };
+        let (other, port, (ours, site)) = taken;
+        let names =
+            [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+        assert_eq!(names.each_ref().map(|name| is_ours(&site, name)), [true, false, false]);
+        drop((other, ours));
+        let free = loop {
+            let (listeners, site) = listen(([127, 0, 0, 1], 0).into(), None).await.unwrap();
+            if listeners.second.is_some() {
+                break (listeners, site);
+            }
+        };
+        let port = free.0.first.local_addr().unwrap().port();
+        let names =
+            [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+        assert_eq!(names.each_ref().map(|name| is_ours(&free.1, name)), [true; 3]);
+    }
 }

@@ -11,6 +11,7 @@ use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fchmod, fstat, openat, statat,
 };
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::ops::{Name, Ops};
 use crate::path_text::bytes_to_text;
@@ -150,6 +151,24 @@ impl AsFd for StateDir {
     }
 }
 
+/// Who has rights to something of Toolkiln's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// It belongs to the user whom this process acts for.
+    pub is_ours: bool,
+    /// Others have no rights to it.
+    pub is_private: bool,
+}
+
+impl Ownership {
+    /// That of a file or directory, or of what a link there leads to; none if there is nothing.
+    pub fn of(path: &Path) -> Option<Ownership> {
+        let stat = statat(CWD, path, AtFlags::empty()).ok()?;
+        let is_ours = stat.st_uid == geteuid().as_raw();
+        Some(Ownership { is_ours, is_private: stat.st_mode & OTHERS == 0 })
+    }
+}
+
 /// Takes the rights of others back in a directory of Toolkiln's own, as an older version or the
 /// user may have given them. What belongs to another user stays as it is.
 pub fn keep_private(path: &Path) {
@@ -209,4 +228,28 @@ fn keep_apart(workspace: &Workspace, path: &Path) -> Result<(), &'static str> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn ownership_tells_whose_a_file_is_and_who_else_has_rights() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        assert_eq!(Ownership::of(&path), None);
+        fs::write(&path, "x").unwrap();
+        let with = |mode| {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            Ownership::of(&path)
+        };
+        assert_eq!(with(0o600), Some(Ownership { is_ours: true, is_private: true }));
+        assert_eq!(with(0o604), Some(Ownership { is_ours: true, is_private: false }));
+        let root = Ownership::of(Path::new("/")).map(|it| it.is_ours);
+        assert_eq!(root, Some(geteuid().is_root()));
+    }
 }

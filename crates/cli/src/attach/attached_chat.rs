@@ -75,7 +75,7 @@ impl AttachedChat {
     /// Shows what was said before this terminal came.
     async fn show_past(&mut self) -> anyhow::Result<()> {
         let length = self.session.length().await?;
-        self.session.reaches(length).await;
+        self.session.reaches(length).await?;
         let now = *self.screen.options_mut();
         *self.screen.options_mut() = ScreenOptions { messages: true, questions: false, ..now };
         while let Some(entry) = self.feeds.written_before() {
@@ -93,7 +93,10 @@ impl AttachedChat {
         }
         loop {
             let goes_on = match &mut self.live {
-                Some(live) => match live.next(&mut self.screen, &mut self.feeds).await? {
+                Some(live) => match tokio::select! {
+                    wanted = live.next(&mut self.screen, &mut self.feeds) => wanted?,
+                    why = self.session.over() => anyhow::bail!("{why}"),
+                } {
                     Wanted::Leave => false,
                     Wanted::Rewind => {
                         self.note("Going back is possible in the browser.");
@@ -148,10 +151,7 @@ impl AttachedChat {
     ) -> anyhow::Result<bool> {
         let said = match begin(&self.session).await {
             Ok(said) => said,
-            Err(error) => {
-                self.note(&format!("{error:#}"));
-                return Ok(true);
-            }
+            Err(error) => return self.failed(error),
         };
         for note in &said.notes {
             self.note(note);
@@ -180,11 +180,17 @@ impl AttachedChat {
         match over {
             None => Ok(false),
             Some(Ok(())) => Ok(true),
-            Some(Err(error)) => {
-                self.note(&format!("{error:#}"));
-                Ok(true)
-            }
+            Some(Err(error)) => self.failed(error),
         }
+    }
+
+    /// Says what went wrong, unless that ends everything.
+    fn failed(&mut self, error: anyhow::Error) -> anyhow::Result<bool> {
+        if self.session.is_over() {
+            return Err(error);
+        }
+        self.note(&format!("{error:#}"));
+        Ok(true)
     }
 
     fn note(&mut self, text: &str) {

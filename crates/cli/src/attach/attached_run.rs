@@ -15,15 +15,23 @@ use crate::interrupt::StopSignal;
 use crate::model_choice;
 use crate::output;
 
+/// What is told of a run, however it ends.
+pub(crate) struct AttachedRun<'a> {
+    pub(crate) shows: &'a mut RunView,
+    pub(crate) session_id: &'a mut String,
+    /// Paths from the project root.
+    pub(crate) files_changed: &'a mut Vec<String>,
+}
+
 /// Carries the turn on and shows it. What needs approval is answered by whoever else watches the session, or by
 /// `--yes`. None if a signal stopped it and its end is not waited for.
 pub(crate) async fn run(
     args: &RunArgs,
     url: &str,
-    shows: &mut RunView,
-    session_id: &mut String,
+    told: AttachedRun<'_>,
     stop: &StopSignal,
 ) -> anyhow::Result<Option<TurnOutcome>> {
+    let AttachedRun { shows, session_id, files_changed } = told;
     let given = args.prompt.clone();
     let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
     let network = model_choice::network(&Environment::gather())?;
@@ -37,6 +45,7 @@ pub(crate) async fn run(
         true => Vec::new(),
         false => mentions(&prompt).iter().map(|mention| mention.path.to_owned()).collect(),
     };
+    let before = session.left_changed(0).await?.newest;
     let said = session.say(&prompt, &files).await?;
     for note in &said.notes {
         output::to_user(&format!("toolkiln: {note}"));
@@ -72,6 +81,10 @@ pub(crate) async fn run(
     while let Ok(entry) = feeds.written.try_recv() {
         show(shows, &entry, &mut last)?;
     }
+    // A service that is gone has told why the turn did not end.
+    if let Ok(changed) = session.left_changed(before).await {
+        *files_changed = changed.paths;
+    }
     over.map(|()| last)
 }
 
@@ -90,7 +103,7 @@ fn show(
 
 /// What the session is made of, by what was written before.
 async fn past(session: &RemoteSession, feeds: &mut RemoteFeeds) -> anyhow::Result<Settings> {
-    session.reaches(session.length().await?).await;
+    session.reaches(session.length().await?).await?;
     let mut settings = None;
     while let Ok(entry) = feeds.written.try_recv() {
         match entry.event {

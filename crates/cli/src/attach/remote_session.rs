@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use protocol::{
     ActivityEvent, ApprovalRequest, ApprovalResponse, LogEntry, Remember, SessionEvent,
 };
 use providers::SseEvent;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use session::ApprovalManager;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -16,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tool_system::Approver as _;
 
-use super::{RemoteSent, Service};
+use super::{RemoteSent, Service, ServiceFailure};
 use crate::output;
 
 /// The service tells something at least every ten seconds. After so long the connection is dead.
@@ -36,6 +38,8 @@ pub(super) struct LogMarks {
     ended: u64,
     /// Where the log was when a turn broke off because it could not be written, and why.
     failure: Option<(u64, String)>,
+    /// Why nothing more comes, if nothing does.
+    over: Option<String>,
 }
 
 /// What is told of a session.
@@ -85,9 +89,33 @@ impl RemoteSession {
     }
 
     /// Waits until everything up to an entry is here.
-    pub(super) async fn reaches(&self, sequence: u64) {
+    pub(super) async fn reaches(&self, sequence: u64) -> anyhow::Result<()> {
         let mut marks = self.marks.clone();
-        let _ = marks.wait_for(|marks| marks.through >= sequence).await;
+        let is_here = |marks: &LogMarks| marks.through >= sequence;
+        let marks = marks.wait_for(|marks| is_here(marks) || marks.over.is_some()).await?;
+        match &marks.over {
+            Some(why) if !is_here(&marks) => anyhow::bail!("{why}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until nothing more comes from the service, and answers why.
+    pub(super) async fn over(&self) -> String {
+        let mut marks = self.marks.clone();
+        match marks.wait_for(|marks| marks.over.is_some()).await {
+            Ok(marks) => marks.over.clone().unwrap_or_default(),
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Whether nothing more comes from the service.
+    pub(super) fn is_over(&self) -> bool {
+        self.marks.borrow().over.is_some()
+    }
+
+    /// The last change of the project, and the files that the session has left changed since another.
+    pub(super) async fn left_changed(&self, since: u64) -> anyhow::Result<RemoteChanges> {
+        self.service.get(&format!("/api/sessions/{}/changed?since={since}", self.id)).await
     }
 
     /// The position of the last entry, as the service knows it.
@@ -112,15 +140,16 @@ impl RemoteSession {
     /// Waits until the turn of a message is over.
     pub(super) async fn is_answered(&self, said: &SaidThere) -> anyhow::Result<()> {
         let mut marks = self.marks.clone();
-        let over = marks.wait_for(|marks| {
+        let is_ended = |marks: &LogMarks| {
             let at = said.sequence.unwrap_or(marks.said);
             let is_said = said.sequence.is_some() || marks.said > said.before;
             let has_failed = marks.failure.as_ref().is_some_and(|(failed, _)| *failed >= at);
             is_said && (marks.ended > at || has_failed)
-        });
-        let marks = over.await?;
-        match &marks.failure {
-            Some((failed, why)) if *failed > marks.ended => anyhow::bail!("{why}"),
+        };
+        let marks = marks.wait_for(|marks| is_ended(marks) || marks.over.is_some()).await?;
+        match (&marks.over, &marks.failure) {
+            (Some(why), _) if !is_ended(&marks) => anyhow::bail!("{why}"),
+            (_, Some((failed, why))) if *failed > marks.ended => anyhow::bail!("{why}"),
             _ => Ok(()),
         }
     }
@@ -159,6 +188,13 @@ pub(super) struct SaidThere {
     pub(super) notes: Vec<String>,
 }
 
+/// What a session has left changed.
+#[derive(Debug, Deserialize)]
+pub(super) struct RemoteChanges {
+    pub(super) paths: Vec<String>,
+    pub(super) newest: u64,
+}
+
 /// Reads the stream of a session, and connects again when it breaks.
 struct Follower {
     service: Service,
@@ -180,38 +216,49 @@ impl Follower {
             if self.marks.borrow().through > before {
                 wait = FIRST_WAIT;
             }
-            if wait == FIRST_WAIT
-                && let Err(error) = broken
-            {
-                output::to_user(&format!(
-                    "toolkiln: the service does not answer: {error:#}. Trying again."
-                ));
+            match broken {
+                Err(ServiceFailure::Lasting(error)) => return self.end(&error).await,
+                Err(ServiceFailure::Passing(error)) if wait == FIRST_WAIT => {
+                    output::to_user(&format!(
+                        "toolkiln: the service does not answer: {error:#}. Trying again."
+                    ));
+                }
+                _ => {}
             }
             tokio::time::sleep(wait).await;
             wait = (2 * wait).min(LONGEST_WAIT);
         }
     }
 
-    async fn read(&mut self) -> anyhow::Result<()> {
+    /// Says why nothing more comes. What was read before stays there for whoever shows it.
+    async fn end(self, error: &anyhow::Error) {
+        let why = format!("session {} cannot be followed any more: {error:#}", self.id);
+        self.marks.send_modify(|marks| marks.over = Some(why));
+        std::future::pending().await
+    }
+
+    async fn read(&mut self) -> Result<(), ServiceFailure> {
         let after = self.marks.borrow().through;
         let path = format!("/api/sessions/{}/log?after={after}", self.id);
-        let mut events = match self.service.server.events(&path).await? {
-            Ok(events) => events,
-            Err(answer) => return super::understood(answer),
-        };
-        while let Some(event) = tokio::time::timeout(SILENCE, events.next()).await?? {
-            self.take(&event)?;
+        let mut events = self.service.events(&path).await?;
+        loop {
+            let next = tokio::time::timeout(SILENCE, events.next()).await;
+            let next = next.map_err(|silence| ServiceFailure::Passing(silence.into()))?;
+            match next.map_err(|broken| ServiceFailure::Passing(broken.into()))? {
+                // It would say the same again.
+                Some(event) => self.take(&event).map_err(ServiceFailure::Lasting)?,
+                None => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     fn take(&mut self, event: &SseEvent) -> anyhow::Result<()> {
         match event.event.as_str() {
-            "entry" => self.entry(serde_json::from_str(&event.data)?),
-            "activity" => drop(self.told.send(Arc::new(serde_json::from_str(&event.data)?))),
-            "questions" => self.questions(serde_json::from_str(&event.data)?),
+            "entry" => self.entry(parsed(event)?),
+            "activity" => drop(self.told.send(Arc::new(parsed(event)?))),
+            "questions" => self.questions(parsed(event)?),
             "session" => {
-                let RemoteState { state, failure } = serde_json::from_str(&event.data)?;
+                let RemoteState { state, failure } = parsed(event)?;
                 if let Some(why) = failure.filter(|_| state == "idle") {
                     self.marks.send_modify(|marks| marks.failure = Some((marks.through, why)));
                 }
@@ -266,6 +313,11 @@ impl Follower {
             });
         }
     }
+}
+
+fn parsed<T: DeserializeOwned>(event: &SseEvent) -> anyhow::Result<T> {
+    let parsed = serde_json::from_str(&event.data);
+    parsed.context("the service tells something that this version of Toolkiln does not understand")
 }
 
 impl Drop for Follower {

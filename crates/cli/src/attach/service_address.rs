@@ -1,14 +1,15 @@
 //! Finding a service, and making sure that it is the right one before it is sent a token.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use providers::{JsonServer, Network, Secret};
 use serde::Deserialize;
 use web_service::{Credentials, Secrets, random_secret};
-use workspace::Workspace;
+use workspace::{Ownership, Workspace};
 
-use super::{Service, understood};
+use super::{Service, ServiceFailure, failure, understood};
 use crate::environment;
 
 /// The token for a service of another machine.
@@ -17,10 +18,12 @@ const TOKEN_VARIABLE: &str = "TOOLKILN_TOKEN";
 const DIRECTORY: &str = "web";
 const SECRETS: &str = "secrets.json";
 const MAX_SECRETS: u64 = 64 * 1024;
+/// How long a service may take to prove what it is, which is no work for it.
+const PROOF_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]
-struct ServiceProof {
-    proof: String,
+struct ServiceProofs {
+    proofs: Vec<String>,
 }
 
 impl Service {
@@ -38,35 +41,72 @@ impl Service {
                 )
             }
             (_, false) => bail!("{url} is another machine: give its token in {TOKEN_VARIABLE}"),
-            (_, true) => proven_token(&server, &address).await?,
+            (_, true) => kept_secrets()?.all,
         };
         let token = Secret::new(&token).ok().context("the token is empty")?;
-        Ok(Self { server: server.with_token(token), url })
+        // Without TLS nothing else tells which program it is.
+        let claim = (!address.is_secret).then(|| ServiceClaim {
+            server: server.clone(),
+            authority: address.authority,
+            token: token.clone(),
+        });
+        let service = Self { server: server.with_token(token), url, claim };
+        service.proven().await?;
+        Ok(service)
     }
 }
 
-/// The token of this machine's service. It is sent only to who has read the same file: another user's program
-/// may listen at that port.
-async fn proven_token(server: &JsonServer, address: &ServiceAddress) -> anyhow::Result<String> {
-    let secrets = secrets()?;
-    let challenge = random_secret()?;
-    let answer = server.get(&format!("/api/proof?challenge={challenge}")).await;
-    let answer = answer.with_context(|| {
-        format!("no service answers at {}; `toolkiln web` starts one", address.url())
-    })?;
-    let ServiceProof { proof } = understood(answer)
-        .with_context(|| format!("what listens at {} is not Toolkiln", address.url()))?;
-    if Credentials::new(&secrets).proof(&address.authority, &challenge) != proof {
-        bail!("what listens at {} is not your own service; nothing was sent to it", address.url());
-    }
-    Ok(secrets.all)
+/// That what listens at an address of this machine is the service of a token. Another user's program may listen there,
+/// so the token is sent only to what has shown that it knows it.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceClaim {
+    /// Without the token.
+    server: JsonServer,
+    authority: String,
+    token: Secret,
 }
 
-fn secrets() -> anyhow::Result<Secrets> {
+impl ServiceClaim {
+    pub(super) async fn check(&self) -> Result<(), ServiceFailure> {
+        let url = format!("http://{}", self.authority);
+        let challenge = random_secret().map_err(|error| ServiceFailure::Lasting(error.into()))?;
+        let path = format!("/api/proof?challenge={challenge}");
+        let answer = tokio::time::timeout(PROOF_TIME, self.server.get(&path)).await;
+        let answer = answer
+            .map_err(anyhow::Error::from)
+            .and_then(|answer| Ok(answer?))
+            .with_context(|| format!("no service answers at {url}; `toolkiln web` starts one"))
+            .map_err(ServiceFailure::Passing)?;
+        if !answer.is_success() {
+            return Err(match failure(answer) {
+                ServiceFailure::Lasting(error) => ServiceFailure::Lasting(
+                    error.context(format!("what listens at {url} is not Toolkiln")),
+                ),
+                passing => passing,
+            });
+        }
+        let ServiceProofs { proofs } = understood(answer)
+            .with_context(|| format!("what listens at {url} is not Toolkiln"))
+            .map_err(ServiceFailure::Lasting)?;
+        let token = self.token.expose();
+        let expected = Credentials::expected_proof(token, &self.authority, &challenge);
+        if !proofs.contains(&expected) {
+            return Err(ServiceFailure::Lasting(anyhow::anyhow!(
+                "what listens at {url} is not your own service, or has new tokens; nothing was sent to it"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn kept_secrets() -> anyhow::Result<Secrets> {
     let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
     let path = states.join(DIRECTORY);
-    let missing =
-        || format!("{} cannot be read; `toolkiln web` makes it", path.join(SECRETS).display());
+    let shown = path.join(SECRETS);
+    let missing = || format!("{} cannot be read; `toolkiln web` makes it", shown.display());
+    if Ownership::of(&shown).is_some_and(|file| !file.is_ours || !file.is_private) {
+        bail!("others could read the tokens in {}; `toolkiln web` makes new ones", shown.display());
+    }
     let directory = Workspace::open(&path).with_context(missing)?;
     let mut file = directory.open_file(&directory.resolve(SECRETS)?).with_context(missing)?;
     let bytes = file.read_all(MAX_SECRETS).with_context(missing)?;

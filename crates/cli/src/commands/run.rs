@@ -16,7 +16,7 @@ use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
-use crate::attach;
+use crate::attach::{self, AttachedRun};
 use crate::chat::attachments::with_mentioned;
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::outcome::RunOutcome;
@@ -108,7 +108,9 @@ impl HeadlessRun {
         stop: &StopSignal,
     ) -> anyhow::Result<Option<TurnOutcome>> {
         if let Some(url) = &args.attach {
-            return attach::run(args, url, &mut self.shows, &mut self.session, stop).await;
+            let Self { shows, session: session_id, files_changed, .. } = self;
+            let told = AttachedRun { shows, session_id, files_changed };
+            return attach::run(args, url, told, stop).await;
         }
         let beginning = begin(args);
         let StartedRun { prompt, project, chosen, mut session } = tokio::select! {

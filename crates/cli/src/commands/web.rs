@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, bail};
@@ -17,9 +18,9 @@ use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tool_system::Vocabulary;
 use web_service::{
     CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable, MentionableKind,
-    ProjectPort, Secrets, ServedProject, SessionHub, WebApp, listen, serve,
+    ProjectPort, Secrets, ServedProject, SessionHub, WebApp, WebLog, listen, serve,
 };
-use workspace::{StateDir, find_program, keep_private, show_in_program};
+use workspace::{Ownership, StateDir, find_program, keep_private, show_in_program};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
@@ -47,6 +48,8 @@ const SECRETS: &str = "secrets.json";
 const LINK_FILE: &str = "open.html";
 /// The file is a few hundred bytes long.
 const MAX_SECRETS: u64 = 64 * 1024;
+/// Lines that wait until they can be written.
+const WAITING_LINES: usize = 100;
 /// Programs that open an address, on this and that system.
 const BROWSERS: [&str; 2] = ["xdg-open", "open"];
 
@@ -95,16 +98,17 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
         let project = Project::open_with(&root, &args.model.layer())?;
         if kept.is_none() {
             let path = own_path()?;
+            let are_exposed = are_exposed(&path)?;
             let states = StateDir::open(&project.workspace, &path)
                 .context("the state directory cannot be opened")?;
-            kept = Some((kept_secrets(&states, args.new_tokens)?, states, path));
+            let renew = args.new_tokens || are_exposed;
+            kept = Some((kept_secrets(&states, renew)?, states, path));
         }
         projects.push(served_project(args, root, project, &projects).await?);
     }
     let (secrets, states, path) = kept.context("there is no project to serve")?;
     let hub = SessionHub::new(projects);
-    let log = Arc::new(|line: &str| output::to_user(&format!("toolkiln web: {line}")));
-    let (app, code) = WebApp::new(hub, site, &secrets, log)?;
+    let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
     let link = format!("{}/#code={code}", app.site().url());
     output::result(&link)?;
     if args.open {
@@ -279,6 +283,36 @@ fn own_path() -> anyhow::Result<PathBuf> {
     let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
     keep_private(&states);
     Ok(states.join(DIRECTORY))
+}
+
+/// Whether others could have read the tokens of the last time, or put them there. In a directory of another user
+/// none can be kept.
+fn are_exposed(path: &Path) -> anyhow::Result<bool> {
+    if Ownership::of(path).is_some_and(|directory| !directory.is_ours) {
+        bail!(
+            "{} belongs to another user: set XDG_STATE_HOME to a directory of your own",
+            path.display()
+        );
+    }
+    let kept = Ownership::of(&path.join(SECRETS));
+    let are_exposed = kept.is_some_and(|file| !file.is_ours || !file.is_private);
+    if are_exposed {
+        output::to_user(
+            "toolkiln web: others could read the tokens, so there are new ones: every browser and program has to \
+             log in again",
+        );
+    }
+    Ok(are_exposed)
+}
+
+/// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that is not read, does not
+/// hold them up. What finds no room is not told.
+fn terminal_log() -> WebLog {
+    let (lines, told) = sync_channel::<String>(WAITING_LINES);
+    std::thread::spawn(move || {
+        told.into_iter().for_each(|line| output::to_user(&format!("toolkiln web: {line}")));
+    });
+    Arc::new(move |line: &str| drop(lines.try_send(line.to_owned())))
 }
 
 /// The tokens of the last time, so that browsers and programs need not log in again.

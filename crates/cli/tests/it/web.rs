@@ -1,8 +1,10 @@
 //! The service from end to end: the real binary, real HTTP on both sides, a scripted model.
 
+mod abuse;
 mod access;
 mod agent_change;
 mod attach;
+mod attach_faults;
 mod attacks;
 mod conversation;
 mod description;

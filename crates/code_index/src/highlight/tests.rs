@@ -64,6 +64,25 @@ fn code_that_takes_too_much_work_has_no_more_colours() {
 }
 
 #[test]
+fn what_lies_too_deep_in_brackets_has_no_colour() {
+    let is_coloured = |depth: usize| {
+        let text = format!("let x = {}7{};", "(".repeat(depth), ")".repeat(depth));
+        let at = text.find('7').expect("it is in there");
+        highlight("rust", &text).iter().any(|(range, _)| range.contains(&at))
+    };
+    assert!(is_coloured(100));
+    assert!(!is_coloured(DEEPEST as usize));
+}
+
+#[test]
+fn code_that_is_not_understood_in_its_whole_width_has_no_colours() {
+    let is_coloured =
+        |width: usize| !highlight("rust", &format!("fn f() {}", "(".repeat(width))).is_empty();
+    assert!(is_coloured(100));
+    assert!(!is_coloured(2 * WIDEST_ERROR as usize));
+}
+
+#[test]
 fn languages_are_found_by_name_and_by_path() {
     let table = [
         ("Rust", Some(Language::Rust)),

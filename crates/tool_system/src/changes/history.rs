@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use protocol::ToolError;
-use workspace::{EntryId, EntrySummary, Inverse, InverseSince, Journal, UndoTarget};
+use workspace::{EntryId, EntrySummary, Inverse, InverseSince, Journal, RelPath, UndoTarget};
 
 use super::session_diff::SessionDiff;
 use crate::OnDemand;
@@ -37,6 +37,21 @@ impl History {
     /// The newest entries, at most `limit`.
     pub fn entries(&self, limit: usize) -> Result<Vec<EntrySummary>, ToolError> {
         Ok(self.0.get()?.entries(limit)?)
+    }
+
+    /// The number of the newest entry; 0 if there is none. Whatever is changed from now on has a greater one.
+    pub fn newest(&self) -> Result<u64, ToolError> {
+        Ok(self.0.get()?.newest()?.map_or(0, |newest| newest.0))
+    }
+
+    /// The files that a session has left changed since an entry, by their paths from the root.
+    pub fn left_changed(
+        &self,
+        session: &str,
+        since: Option<u64>,
+    ) -> Result<Vec<String>, ToolError> {
+        let changed = self.0.get()?.left_changed(session, since.map(EntryId))?;
+        Ok(changed.iter().map(RelPath::to_text).collect())
     }
 
     /// The changes that would take back what `session` has done since then.

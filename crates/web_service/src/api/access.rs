@@ -21,7 +21,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/proof",
             Need::Nothing,
-            "Proves to a program that can read the file of tokens that this is the service they are for.",
+            "Proves to a program with a token that this is the service it is for.",
             prove,
         ),
         Route::raw(
@@ -57,19 +57,19 @@ struct ProofQuery {
     challenge: String,
 }
 
-/// A proof.
+/// A proof for each token.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ServiceProof {
-    proof: String,
+struct ServiceProofs {
+    proofs: Vec<String>,
 }
 
-async fn prove(request: Request<ProofQuery, Nothing>) -> Result<ServiceProof, ApiError> {
+async fn prove(request: Request<ProofQuery, Nothing>) -> Result<ServiceProofs, ApiError> {
     let challenge = &request.query.challenge;
     if !(16..=128).contains(&challenge.len()) {
         return Err(ApiError::invalid("a challenge has 16 to 128 characters"));
     }
     let host = request.headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Ok(ServiceProof { proof: request.app.proof(host, challenge) })
+    Ok(ServiceProofs { proofs: request.app.proofs(host, challenge) })
 }
 
 #[derive(Debug, Serialize)]

@@ -39,6 +39,13 @@ pub(super) fn routes() -> Vec<Route> {
         ),
         Route::new(
             Method::GET,
+            "/api/sessions/{session}/changed",
+            Need::Login,
+            "The files that the session has left changed, all of them or those since a change.",
+            left_changed,
+        ),
+        Route::new(
+            Method::GET,
             "/api/history",
             Need::Login,
             "What was changed in a project, the newest first.",
@@ -80,6 +87,33 @@ async fn session_diff(request: Request<Nothing, Nothing>) -> Result<WholeDiff, A
         let files = diff_values(&app.colours, &diff.files);
         let files = files.map_err(|error| ApiError::internal(error.to_string()))?;
         Ok(WholeDiff { files, notes: diff.notes })
+    };
+    blocking(comparing).await?
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ChangedQuery {
+    /// Only by changes after this one; all if left out.
+    since: Option<u64>,
+}
+
+/// What a session has left changed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LeftChanged {
+    /// From the project's root. What was undone or changed back is not among them.
+    paths: Vec<String>,
+    /// The last change of the project, by this session or another.
+    newest: u64,
+}
+
+async fn left_changed(request: Request<ChangedQuery, Nothing>) -> Result<LeftChanged, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    let project = request.app.hub.project_of(&id).await?;
+    let (history, since) = (history(&project)?, request.query.since);
+    let comparing = move || {
+        let newest = history.newest()?;
+        Ok(LeftChanged { paths: history.left_changed(id.as_str(), since)?, newest })
     };
     blocking(comparing).await?
 }

@@ -13,7 +13,7 @@ use super::SessionBrief;
 use super::colours::blocking;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
-use crate::guard::Need;
+use crate::guard::{Need, Refusal};
 use crate::hub::{Sent, ServedProject};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 
@@ -263,7 +263,7 @@ enum FilesChoice {
     /// They stay as they are.
     #[default]
     Keep,
-    /// What the session has changed since the message is undone.
+    /// What the session has changed since the message is undone. Needs the scope `tools` too.
     Restore,
 }
 
@@ -291,6 +291,10 @@ async fn rewind(request: Request<Nothing, RewindBody>) -> Result<RewoundTo, ApiE
     let id: SessionId = request.parsed("session")?;
     let files = match request.body.files {
         FilesChoice::Keep => RewindFiles::Keep,
+        // It takes changes back, as undo does.
+        FilesChoice::Restore if !request.may(AccessScope::Tools) => {
+            return Err(Refusal::Scope.into());
+        }
         FilesChoice::Restore => RewindFiles::Restore,
     };
     let live = request.app.hub.open(&id).await?;

@@ -98,6 +98,7 @@ struct FoundLine {
 }
 
 async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, ApiError> {
+    let may_look = request.may(AccessScope::Tools);
     let AllQuery { project, query } = request.query;
     let hub = &request.app.hub;
     let query = query.trim();
@@ -107,7 +108,6 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
     if project.is_some() {
         hub.project(project.as_deref())?;
     }
-    let may_look = request.caller.as_ref().is_some_and(|caller| caller.may(AccessScope::Tools));
     let mut all = FoundAnywhere::default();
     let wanted = hub.projects().iter();
     for served in wanted.filter(|served| project.as_ref().is_none_or(|name| *name == served.name)) {

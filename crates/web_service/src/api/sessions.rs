@@ -19,6 +19,8 @@ use crate::route::{Nothing, Request, Route, RouteAnswer};
 const USUAL_LIMIT: u32 = 100;
 /// The most of either that one answer holds.
 const MAX_LIMIT: u32 = 1000;
+/// Bytes of a title, which stands in every list.
+const MAX_TITLE: usize = 1000;
 
 pub(super) fn routes() -> Vec<Route> {
     let chat = Need::Scope(AccessScope::Chat);
@@ -214,6 +216,7 @@ struct BeginBody {
 
 async fn begin(request: Request<Nothing, BeginBody>) -> Result<SessionBrief, ApiError> {
     let BeginBody { project, model, role, title } = request.body;
+    check_title(title.as_deref())?;
     let hub = &request.app.hub;
     let project = Arc::clone(hub.project(project.as_deref())?);
     let choice = chosen(&project, model.as_deref(), role.as_deref()).await?;
@@ -264,6 +267,7 @@ struct SessionChange {
 async fn change(request: Request<Nothing, SessionChange>) -> Result<ListedSession, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let SessionChange { title, model, role } = request.body;
+    check_title(title.as_deref())?;
     let hub = &request.app.hub;
     let project = hub.project_of(&id).await?;
     if model.is_some() || role.is_some() {
@@ -275,6 +279,15 @@ async fn change(request: Request<Nothing, SessionChange>) -> Result<ListedSessio
         hub.feed(&project, &id).refresh().await?;
     }
     listed(hub, &id).await
+}
+
+fn check_title(title: Option<&str>) -> Result<(), ApiError> {
+    match title {
+        Some(title) if title.len() > MAX_TITLE => {
+            Err(ApiError::invalid(format!("a title has at most {MAX_TITLE} bytes")))
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn delete(request: Request<Nothing, Nothing>) -> Result<Nothing, ApiError> {

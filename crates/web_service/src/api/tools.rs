@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use protocol::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,10 +106,15 @@ pub(super) async fn call_by_hand(
     let call = ToolCall::new(format!("hand_{name}"), tool, arguments);
     // A tool that does not exist is a wrong address, not a call that failed.
     project.executor().tool_of(&call)?;
+    let room = project.room_by_hand().ok_or_else(|| {
+        let message = "too many calls by hand run or wait for an answer";
+        ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message)
+    })?;
     let cancel = CancellationToken::new();
     // If the client goes away, the call ends in good order.
     let _cancels = cancel.clone().drop_guard();
     let running = tokio::spawn(async move {
+        let _room = room;
         let executor = project.executor();
         executor.report(&call, &cancel, executor.approver()).await
     });

@@ -7,7 +7,14 @@ use crate::guard::Site;
 fn app() -> Arc<WebApp> {
     let hub = SessionHub::new(Vec::new());
     let secrets = Secrets::generate().unwrap();
-    WebApp::new(hub, Site::loopback(1), &secrets, Arc::new(|_: &str| ())).unwrap().0
+    WebApp::new(
+        hub,
+        Site::loopback(([127, 0, 0, 1], 1).into(), &[]),
+        &secrets,
+        Arc::new(|_: &str| ()),
+    )
+    .unwrap()
+    .0
 }
 
 async fn next(stream: &mut EventStream) -> Option<String> {

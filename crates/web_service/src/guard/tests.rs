@@ -46,6 +46,11 @@ impl Bench {
     }
 }
 
+/// As the service has it when it listens at both addresses of this machine.
+fn usual_site(port: u16) -> Site {
+    Site::loopback(([127, 0, 0, 1], port).into(), &["[::1]", "localhost"])
+}
+
 const HOST_OK: (&str, &str) = ("host", "127.0.0.1:7070");
 const ORIGIN_OK: (&str, &str) = ("origin", "http://127.0.0.1:7070");
 const BEARER: (&str, &str) = ("authorization", "Bearer $all");
@@ -57,7 +62,7 @@ const CHAT: Need = Need::Scope(AccessScope::Chat);
 #[test]
 fn hosts() {
     let bench = Bench::new();
-    let site = Site::loopback(7070);
+    let site = usual_site(7070);
     let table = [
         ("127.0.0.1:7070", "token"),
         ("localhost:7070", "token"),
@@ -104,7 +109,7 @@ fn hosts() {
     assert_eq!(bench.verdict(&site, absolute, &[HOST_OK, BEARER], CHAT), "421");
     let absolute = "GET http://127.0.0.1:7070/api";
     assert_eq!(bench.verdict(&site, absolute, &[HOST_OK, BEARER], CHAT), "token");
-    let usual_port = Site::loopback(80);
+    let usual_port = usual_site(80);
     assert_eq!(bench.verdict(&usual_port, "GET /", &[("host", "[::1]"), BEARER], CHAT), "token");
     // Even where no login is needed.
     let rebound = [("host", "evil.example:7070")];
@@ -114,7 +119,7 @@ fn hosts() {
 #[test]
 fn links_of_other_pages_lead_to_the_page_and_to_nothing_else() {
     let bench = Bench::new();
-    let site = Site::loopback(7070);
+    let site = usual_site(7070);
     let (method, uri) = (Method::GET, Uri::from_static("/"));
     let shown = |headers: &[(&'static str, &'static str)]| {
         let mut map = HeaderMap::new();
@@ -135,7 +140,7 @@ fn links_of_other_pages_lead_to_the_page_and_to_nothing_else() {
 #[test]
 fn origins() {
     let bench = Bench::new();
-    let site = Site::loopback(7070);
+    let site = usual_site(7070);
     let foreign = [
         "http://evil.example",
         "https://127.0.0.1:7070",
@@ -178,7 +183,7 @@ fn origins() {
 #[test]
 fn cookies() {
     let bench = Bench::new();
-    let site = Site::loopback(7070);
+    let site = usual_site(7070);
     let verdict = |target: &str, more: &[(&str, &str)]| {
         let headers: Vec<_> = [HOST_OK, WITH_COOKIE].into_iter().chain(more.to_vec()).collect();
         bench.verdict(&site, target, &headers, CHAT)
@@ -212,7 +217,7 @@ fn cookies() {
 #[test]
 fn credentials_of_all_kinds() {
     let bench = Bench::new();
-    let site = Site::loopback(7070);
+    let site = usual_site(7070);
     let verdict = |target: &str, headers: &[(&str, &str)], need| {
         let headers: Vec<_> = [HOST_OK].into_iter().chain(headers.to_vec()).collect();
         bench.verdict(&site, target, &headers, need)
@@ -277,4 +282,20 @@ fn a_proxy_is_the_only_name_of_a_service_behind_it() {
     for address in refused {
         assert!(Site::proxy(address).is_err(), "{address}");
     }
+}
+
+#[test]
+fn names_of_addresses_that_are_not_listened_at_are_refused() {
+    let bench = Bench::new();
+    let verdict = |site: &Site, host: &str| {
+        bench.verdict(site, "GET /api/sessions", &[("host", host), BEARER], CHAT)
+    };
+    let alone = Site::loopback(([127, 0, 0, 2], 7070).into(), &[]);
+    let six: SocketAddr = "[::1]:7070".parse().unwrap();
+    let six = Site::loopback(six, &["localhost"]);
+    let hosts = ["127.0.0.2:7070", "127.0.0.1:7070", "[::1]:7070", "localhost:7070"];
+    assert_eq!(hosts.map(|host| verdict(&alone, host)), ["token", "421", "421", "421"]);
+    assert_eq!(hosts.map(|host| verdict(&six, host)), ["421", "421", "token", "token"]);
+    assert_eq!(alone.url(), "http://127.0.0.2:7070");
+    assert_eq!(six.url(), "http://[::1]:7070");
 }

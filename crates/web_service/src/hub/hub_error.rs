@@ -30,6 +30,15 @@ pub enum HubError {
     /// The service is about to end.
     #[error("the service is about to end")]
     Closing,
+    /// Every session that is open has a turn that runs.
+    #[error("too many sessions are at work: wait for the end of one, or interrupt it")]
+    TooManyOpen,
+    /// Too many messages wait for the running turn.
+    #[error("too many messages wait for the running turn: wait for its end, or interrupt it")]
+    QueueFull,
+    /// The message was taken back before a turn took it.
+    #[error("the message was taken back")]
+    Withdrawn,
     /// The message could not be written down.
     #[error("the message could not be written down: {reason}")]
     NotWritten {

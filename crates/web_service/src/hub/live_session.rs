@@ -1,5 +1,6 @@
 //! A session that is open here, as clients see it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use context_manager::AgentOptions;
@@ -15,6 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
 
 use super::{HubError, HubSignal, ServedProject, SessionFeed};
+
+/// Messages that may wait for a turn, and bytes of them. They are in memory only.
+const MOST_QUEUED: usize = 100;
+const MOST_QUEUED_BYTES: usize = 96 * 1024 * 1024;
 
 /// What the task of a session is asked to do.
 pub(super) enum LiveCommand {
@@ -140,6 +145,8 @@ pub struct LiveSession {
     told: watch::Sender<u64>,
     /// Why the last turn broke off, if not by anything that the log could say.
     failure: Mutex<Option<String>>,
+    /// When it was last used, as the hub counts.
+    used: AtomicU64,
 }
 
 #[derive(Default)]
@@ -150,8 +157,8 @@ struct Names {
     awaited: Option<(QueuedId, Waiter)>,
 }
 
-/// Is told where a message is in the log, or why it is not.
-pub(super) type Waiter = oneshot::Sender<Result<u64, String>>;
+/// Is told where a message is in the log, none if it waits behind another, or why it cannot be written.
+pub(super) type Waiter = oneshot::Sender<Result<Option<u64>, String>>;
 
 /// A message that is taken from the queue.
 pub(super) struct Taken {
@@ -182,6 +189,7 @@ impl LiveSession {
             closed: watch::Sender::new(false),
             told: watch::Sender::new(opened_at),
             failure: Mutex::default(),
+            used: AtomicU64::default(),
         };
         (live, received)
     }
@@ -204,6 +212,23 @@ impl LiveSession {
     /// The last entry before it was opened here.
     pub fn opened_at(&self) -> u64 {
         self.opened_at
+    }
+
+    /// Notes that it was used.
+    pub(super) fn is_used(&self, at: u64) {
+        self.used.store(at, Ordering::Relaxed);
+    }
+
+    /// When it was last used.
+    pub(super) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing is lost if it is closed here.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(*self.phase(), LivePhase::Idle)
+            && self.inbox.waiting().is_empty()
+            && self.executor().running_jobs() == 0
     }
 
     /// Its questions.
@@ -253,6 +278,9 @@ impl LiveSession {
             if matches!(*phase, LivePhase::Closed) {
                 return Err(HubError::Closing);
             }
+            if !has_room(&self.inbox, &content) {
+                return Err(HubError::QueueFull);
+            }
             let id = self.inbox.push(content);
             let name = self.name(id);
             if matches!(*phase, LivePhase::Working(_)) {
@@ -270,20 +298,20 @@ impl LiveSession {
         self.signal.tell();
         let Some(written) = written else { return Ok(Sent::Queued(name)) };
         match written.await {
-            Ok(Ok(sequence)) => {
+            Ok(Ok(Some(sequence))) => {
                 // Whoever asks next sees it. The sender lives as long as this does.
                 let _ = self.told.subscribe().wait_for(|told| *told >= sequence).await;
                 Ok(Sent::Written(sequence))
             }
+            // An earlier message went first.
+            Ok(Ok(None)) => Ok(Sent::Queued(name)),
             Ok(Err(reason)) => Err(HubError::NotWritten { reason }),
             // The session was closed before it came to the message.
             Err(_) if *self.closed.borrow() => {
                 self.withdraw(name);
                 Err(HubError::Closing)
             }
-            // An earlier message went first.
-            Err(_) if self.queue().iter().any(|queued| queued.id == name) => Ok(Sent::Queued(name)),
-            Err(_) => Err(HubError::NotWritten { reason: "it was withdrawn".to_owned() }),
+            Err(_) => Err(HubError::Withdrawn),
         }
     }
 
@@ -385,13 +413,20 @@ impl LiveSession {
 
     /// Takes the first message of the queue.
     pub(super) fn first_queued(&self) -> Option<Taken> {
-        let first = self.inbox.waiting().into_iter().next();
+        let waiting = self.inbox.waiting();
         let mut names = self.names();
-        // If the one that is awaited is another message, it stays in the queue and its sender is told so.
         let awaited = names.awaited.take();
-        let first = first?;
+        let first = waiting.first()?;
         names.of.retain(|(_, id)| *id != first.id);
-        let waiter = awaited.filter(|(id, _)| *id == first.id).map(|(_, waiter)| waiter);
+        let waiter = match awaited {
+            Some((id, waiter)) if id == first.id => Some(waiter),
+            // It is another message, which stays in the queue. Its sender is told now: the turn may take it soon.
+            Some((id, waiter)) if waiting.iter().any(|message| message.id == id) => {
+                let _ = waiter.send(Ok(None));
+                None
+            }
+            _ => None,
+        };
         Some(Taken { content: self.inbox.withdraw(first.id)?, waiter })
     }
 
@@ -427,4 +462,21 @@ impl LiveSession {
     fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether one more message may wait. The first may be of any length.
+fn has_room(inbox: &Inbox, content: &[Content]) -> bool {
+    let waiting = inbox.waiting();
+    let queued: usize = waiting.iter().map(|message| length(&message.content)).sum();
+    waiting.is_empty()
+        || (waiting.len() < MOST_QUEUED && queued + length(content) <= MOST_QUEUED_BYTES)
+}
+
+fn length(content: &[Content]) -> usize {
+    let lengths = content.iter().map(|part| match part {
+        Content::Text { text } => text.len(),
+        Content::Image(image) => image.base64().map_or(0, str::len),
+        _ => 0,
+    });
+    lengths.sum()
 }

@@ -144,7 +144,7 @@ async fn turn(
     let said = session.say(content).await;
     if let Some(waiter) = waiter {
         // A client that has gone away is told by the log.
-        let _ = waiter.send(said.as_ref().map(|place| *place).map_err(ToString::to_string));
+        let _ = waiter.send(said.as_ref().map(|place| Some(*place)).map_err(ToString::to_string));
     }
     said?;
     session.answer(cancel).await

@@ -1,5 +1,6 @@
 //! The feed of a session, kept up to date for all clients that follow it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::LogEntry;
@@ -16,16 +17,27 @@ pub struct SessionFeed {
     signal: HubSignal,
     feed: Mutex<Feed>,
     is_loaded: OnceCell<()>,
+    is_deleted: AtomicBool,
 }
 
 impl SessionFeed {
     pub(super) fn new(id: SessionId, store: Arc<dyn Store>, signal: HubSignal) -> Self {
-        Self { id, store, signal, feed: Mutex::default(), is_loaded: OnceCell::new() }
+        let (feed, is_loaded, is_deleted) = Default::default();
+        Self { id, store, signal, feed, is_loaded, is_deleted }
     }
 
     /// The session.
     pub fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Whether the session was deleted, so that nothing follows.
+    pub fn is_deleted(&self) -> bool {
+        self.is_deleted.load(Ordering::Acquire)
+    }
+
+    pub(super) fn deleted(&self) {
+        self.is_deleted.store(true, Ordering::Release);
     }
 
     /// Reads the log, if that was not done yet.

@@ -111,6 +111,7 @@ fn what_each_route_needs() {
     login    GET    /api/approvals/{owner}/{question}
     approve  POST   /api/approvals/{owner}/{question}
     login    GET    /api/sessions/{session}/diff
+    login    GET    /api/sessions/{session}/changed
     login    GET    /api/history
     tools    POST   /api/history/undo
     tools    POST   /api/history/redo

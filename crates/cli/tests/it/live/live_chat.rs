@@ -165,6 +165,14 @@ impl LiveChat {
         assert_eq!(self.screen.changed_modes(), [""; 0]);
         self.screen.text()
     }
+
+    /// Waits until it ends by itself with this code, and checks that the terminal is as it was.
+    #[track_caller]
+    pub(crate) fn ends(mut self, code: i32) -> String {
+        assert_eq!(self.screen.wait_exit(), code);
+        assert_eq!(self.screen.changed_modes(), [""; 0]);
+        self.screen.text()
+    }
 }
 
 fn rows(screen: &Screen) -> Vec<String> {

@@ -121,6 +121,30 @@ fn hunks_comments_and_edited_files_are_asked_about_again() {
 }
 
 #[test]
+fn a_message_behind_one_that_waited_is_told_so_and_both_are_said() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let endless = Reply::pieces(["never ", "ending "]).through(&Gate::new());
+    let model = ModelServer::start([endless, Reply::text("Both."), Reply::text("And more.")]);
+    let service = Service::start(&project, &model);
+    let session = service.begin();
+    let mut watcher = service.watch(&format!("{session}:0"));
+    service.say(&session, "Go on for ever");
+    model.watch().wait_for_calls(1);
+    assert!(service.say(&session, "One")["queued"].is_u64());
+    service.post(&format!("/api/sessions/{session}/interrupt"), json!({}));
+    watcher.until("the end of the turn", |seen| {
+        seen.items_of(&session).iter().any(|item| item["kind"] == "turn")
+            && seen.states.get(&session).is_some_and(|state| state == "idle")
+    });
+    let told = service.say(&session, "Two");
+    assert!(told["queued"].is_u64(), "{told}");
+    watcher.until("both", |seen| {
+        let items = seen.items_of(&session);
+        ["One", "Two"].iter().all(|said| items.iter().any(|item| item["text"] == *said))
+    });
+}
+
+#[test]
 fn a_message_during_a_turn_waits_and_an_interrupted_turn_ends() {
     let project = Fixture::new(PROJECT);
     let gate = Gate::new();

@@ -46,11 +46,22 @@ impl Service {
 
     /// The same, with variables of the environment.
     pub(crate) fn start_in(project: &Fixture, more: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::start_at("127.0.0.1:0", project, more, variables, Stdio::null())
+    }
+
+    /// The same at an address, and with a place for what it tells the user.
+    pub(crate) fn start_at(
+        address: &str,
+        project: &Fixture,
+        more: &[&str],
+        variables: &[(&str, &str)],
+        told: Stdio,
+    ) -> Self {
         let mut command = command(None);
         command.envs(variables.iter().copied());
         command.env("XDG_STATE_HOME", state(project)).env("ANTHROPIC_API_KEY", "test-key");
-        command.args(["web", "--listen", "127.0.0.1:0", "--root"]).arg(project.root()).args(more);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(["web", "--listen", address, "--root"]).arg(project.root()).args(more);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(told);
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut link = String::new();
@@ -83,7 +94,7 @@ impl Service {
         format!("authorization: Bearer {}", self.secrets[scope].as_str().unwrap())
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(WATCHDOG)).unwrap();
         stream
