@@ -44,3 +44,10 @@ def test_the_list_of_sessions_opens_and_closes(world):
     page.get_by_role('link', name='Say goodbye instead').tap()
     page.wait_for_url(f'**/#/session/{session}')
     world.ready_question(page)
+    # It goes as it came, by touch and by key, and leaves what it has covered.
+    for close in (lambda: page.get_by_role('button', name='Close the list').tap(), lambda: page.keyboard.press('Escape')):
+        page.get_by_role('button', name='Sessions').tap()
+        page.get_by_role('link', name='Say goodbye instead').wait_for()
+        close()
+        page.get_by_role('button', name='Sessions').and_(page.locator(':focus')).wait_for()
+    world.ready_question(page)

@@ -100,7 +100,7 @@ export default function Palette({ close }) {
         </div>`)}
       </div>
       ${words && entries.length === 0 && !isBusy && html`<p
-        class="empty">Nothing was found. Text is looked for literally, symbols by their whole name.</p>`}
+        class="empty">Nothing was found. Files and symbols are found by letters in their order, text as it is.</p>`}
       <footer><span role="status">${status}</span>
         <span class="grow"></span><kbd>↑↓</kbd> choose <kbd>Enter</kbd> open <kbd>Esc</kbd> close</footer>
     </div>
