@@ -148,6 +148,7 @@ export async function foundThings(query, stop) {
       sessions: group('Sessions', sessions.found.map(asFoundSession), sessions.more),
       files: group('Files', readable.map((file) => elsewhere(file.project, asFile(file.text))), files.more),
       symbols: symbolGroup(symbols.found[0]?.text, symbols.found.map(symbolPlace), symbols.more),
+      isUnfinished: symbols.unfinished,
       text: group('Text', lines.map((line) => elsewhere(line.project, asText(line))), text.more),
     };
   } catch (error) {
