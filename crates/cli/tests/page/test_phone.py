@@ -37,6 +37,20 @@ def test_a_question_can_be_answered_with_a_thumb(world):
     assert 'goodbye' in world.read('README.md')
 
 
+def test_whatever_a_question_unfolds_stays_on_the_screen(world):
+    session = session_with_everything(world)
+    page = world.phone(f'#/session/{session}')
+    asked = world.ready_question(page)
+    for button in ('Deny…', 'Always…'):
+        asked.get_by_role('button', name=button).click()
+        asked.get_by_role('button', name='Back').wait_for()
+        for place in asked.locator('button, textarea').all():
+            box = place.bounding_box()
+            assert box['x'] >= 0 and box['x'] + box['width'] <= 390 and box['y'] + box['height'] <= 844, (button, box)
+        world.shot(page, f'question-phone-{button[:4].lower()}')
+        asked.get_by_role('button', name='Back').click()
+
+
 def test_the_list_of_sessions_opens_and_closes(world):
     session = session_with_everything(world)
     page = world.phone()

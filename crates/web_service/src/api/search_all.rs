@@ -54,7 +54,6 @@ struct FoundGroup<T> {
     found: Vec<T>,
     more: bool,
     /// Whether not everything could be looked at yet: the same question finds more in a moment.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     unfinished: bool,
 }
 
