@@ -73,6 +73,16 @@ impl CodeBase {
         self.index.as_ref()?.symbols(scope)
     }
 
+    /// How deep an index covers the project, if there is one to be.
+    pub(crate) fn indexed_depth(&self) -> Option<usize> {
+        self.index.as_ref().map(LiveIndex::max_depth)
+    }
+
+    /// Whether an index is being looked for or made.
+    pub(crate) fn index_is_at_work(&self) -> bool {
+        self.index.as_ref().is_some_and(LiveIndex::is_at_work)
+    }
+
     /// Finds the index and compares it with the files as they are.
     pub fn check_index(&self) -> Option<IndexStatus> {
         self.index.as_ref().map(LiveIndex::check)

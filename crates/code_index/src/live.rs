@@ -226,6 +226,15 @@ impl LiveIndex {
         self.status()
     }
 
+    pub(crate) fn max_depth(&self) -> usize {
+        self.shared.options.max_depth
+    }
+
+    /// Whether something is being done in the background.
+    pub(crate) fn is_at_work(&self) -> bool {
+        !self.shared.state().jobs.is_idle()
+    }
+
     /// Waits until nothing is done in the background any more.
     pub(crate) fn wait_until_idle(&self) {
         self.shared.wait_until_idle();

@@ -69,7 +69,9 @@ function Rail() {
   return html`<nav class="rail" aria-label="Sessions">
     <header>
       <a class="brand" href="#/"><i class="kiln" aria-hidden="true"></i>Toolkiln</a>
-      <a class="icon" href="#/" aria-label="New session" title="New session">+</a>
+      <a class="icon" href="#/" aria-label="New session" title="New session"
+        onClick=${() => { railIsOpen.value = false; }}>+</a>
+      <button class="icon only-narrow" aria-label="Close the list" onClick=${closeRail}>×</button>
     </header>
     <button class="find" onClick=${() => { paletteIsOpen.value = true; }}>
       <span>Search everything</span><kbd>Ctrl K</kbd></button>
@@ -131,6 +133,12 @@ function Start() {
 function RailButton() {
   return html`<button class="icon only-narrow" aria-label="Sessions" aria-expanded=${railIsOpen.value}
     onClick=${() => { railIsOpen.value = !railIsOpen.value; }}>☰</button>`;
+}
+
+/** Back to what the list has covered. */
+function closeRail() {
+  railIsOpen.value = false;
+  requestAnimationFrame(() => document.querySelector('.talk .only-narrow')?.focus());
 }
 
 function Middle() {
@@ -318,7 +326,8 @@ addEventListener('keydown', (event) => {
     event.preventDefault();
     paletteIsOpen.value = !paletteIsOpen.value;
   } else if (event.key === 'Escape' && !isTyping && !event.defaultPrevented) {
-    if (panel) openPanel('');
+    if (railIsOpen.value) closeRail();
+    else if (panel) openPanel('');
     else if (['working', 'waiting'].includes(sessions.peek().get(session)?.state)) interrupt(session);
   }
 });

@@ -12,7 +12,8 @@ export const COMMANDS = [
   { name: 'diff', words: 'What this session has changed', inSession: true, act: opens('history') },
   { name: 'files', words: 'Look at files', act: opens('files') },
   { name: 'cost', words: 'Tokens and costs of this session', inSession: true, act: cost },
-  { name: 'undo', words: 'Undo the last change', inSession: true, act: undo },
+  { name: 'undo', words: 'Undo the last change', inSession: true, act: takesBack('undo') },
+  { name: 'redo', words: 'Redo what was undone last', inSession: true, act: takesBack('redo') },
   { name: 'help', words: 'All commands', act: ({ type }) => type('/') },
 ];
 
@@ -30,11 +31,13 @@ async function cost({ session, type }) {
   tell([`${short(read)} tokens in, ${short(usage.output)} out`, dollars(dollar)].filter(Boolean).join(' · '));
 }
 
-async function undo({ session, type }) {
-  type('');
-  const { project } = sessions.peek().get(session) ?? {};
-  const { ok, error, title } = await api('/tools/undo', { body: { project, arguments: {} } });
-  tell(ok ? title ?? 'Undone' : error.message, ok ? 'info' : 'error');
+function takesBack(way) {
+  return async ({ session, type }) => {
+    type('');
+    const { project } = sessions.peek().get(session) ?? {};
+    const { ok, error, title } = await api(`/history/${way}`, { body: { project } });
+    tell(ok ? title ?? 'Done' : error.message, ok ? 'info' : 'error');
+  };
 }
 
 /** Runs a command if the text is one. `sends` is what is to be said then; nothing if it is done. */

@@ -76,6 +76,11 @@ export function Composer({ session, project, shown }) {
   }, [text]);
   useEffect(() => { set(draftOf(place)); }, [place]);
   useEffect(() => {
+    // What was chosen for one project does not hold for another.
+    begun.current = session;
+    chooseModel(null);
+  }, [session, project]);
+  useEffect(() => {
     if (shown) Object.assign(shown, { draft: type, giveBack, attach: (path) => add([{ kind: 'file', name: path }]) });
     // Only where there is a keyboard: on a phone it would cover the page.
     if (matchMedia('(hover: hover)').matches && document.activeElement === document.body) field.current.focus();
@@ -83,18 +88,23 @@ export function Composer({ session, project, shown }) {
 
   const send = async () => {
     if (isSending || (!text.trim() && chips.length === 0)) return;
-    let said = text;
-    if (text.startsWith('/')) {
-      const { sends } = await runCommand();
-      if (sends === undefined) return;
-      said = sends;
-    }
     becomeSending(true);
+    const { sends: said } = text.startsWith('/') ? await runCommand() : { sends: text };
+    if (said === undefined) {
+      becomeSending(false);
+      return;
+    }
     const whole = wholeText(said, chips);
+    /** What was typed and attached while the message was on its way, which is not part of it. */
+    const since = () => {
+      const now = draftOf(place);
+      const rest = now.text.startsWith(text) ? now.text.slice(text.length) : now.text;
+      return [rest, now.chips.filter((chip) => !chips.includes(chip))];
+    };
     // If the answer is lost, the message may be written down all the same: then it shows up, and is not said twice.
     if (shown) {
       shown.arrived = (item) => {
-        if ((item.words ?? item.text) === whole && draftOf(place).text === text) change('', []);
+        if ((item.words ?? item.text) === whole) change(...since());
         shown.arrived = undefined;
       };
     }
@@ -103,7 +113,12 @@ export function Composer({ session, project, shown }) {
       begun.current ??= session ?? await beginSession(project, model);
       const id = begun.current;
       const { notes } = await api(`/sessions/${id}/messages`, { body: messageBody(whole, chips) });
-      change('', []);
+      const left = since();
+      if (session) change(...left);
+      else {
+        change('', []);
+        keepDraft(id, ...left);
+      }
       if (shown) shown.arrived = undefined;
       earlier.push(text);
       // Until the service has named it.

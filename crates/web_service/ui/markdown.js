@@ -212,8 +212,7 @@ function Block({ token }) {
     case 'text': return html`<span>${token.tokens ? inline(token.tokens) : decoded(token.text)}</span>`;
     case 'code': return html`<${CodeBlock} token=${token} />`;
     case 'blockquote': return html`<blockquote>${blocks(token.tokens)}</blockquote>`;
-    case 'list': return html`<${token.ordered ? 'ol' : 'ul'} start=${token.ordered ? token.start : undefined}>
-      ${token.parts?.map(drawnItems)}${token.items.map(listItem)}</>`;
+    case 'list': return html`<${List} token=${token} />`;
     case 'table': return html`<${Table} token=${token} />`;
     case 'hr': return html`<hr />`;
     case 'space': case 'def': case 'checkbox': return null;
@@ -223,6 +222,15 @@ function Block({ token }) {
 
 function blocks(tokens) {
   return tokens.map((token, index) => html`<${Block} key=${index} token=${token} />`);
+}
+
+function List({ token: { ordered, start, parts = [], items } }) {
+  const inside = html`${parts.map(drawnItems)}${items.map(listItem)}`;
+  if (!ordered) return html`<ul>${inside}</ul>`;
+  // The largest number needs room, or its first digit is cut off.
+  const last = Number(start) + parts.length * ITEMS + items.length;
+  const paddingLeft = `${Math.max(2, String(last).length) + 1.5}ch`;
+  return html`<ol start=${start} style=${{ paddingLeft }}>${inside}</ol>`;
 }
 
 const drawnItems = once((items, index) => html`<${Items} key=${index} items=${items} />`);

@@ -10,11 +10,11 @@ export function messageActs({ text: whole, words, sequence, rewound }, shown) {
     const done = await api(`/sessions/${shown.id}/rewind`, { body: { to: sequence, files } });
     shown.draft?.(words ?? done.text);
     const { restored, kept } = done;
-    const words = [
+    const told = [
       restored.length > 0 && `${plural(restored.length, 'file')} as before`,
       kept.length > 0 && `Changed by others since, and kept: ${kept.join(', ')}`,
     ];
-    if (words.some(Boolean)) tell(words.filter(Boolean).join('. '));
+    if (told.some(Boolean)) tell(told.filter(Boolean).join('. '));
   });
   const fork = () => attempt(async () => {
     const { id } = await api(`/sessions/${shown.id}/fork`, { body: { at: sequence - 1 } });

@@ -237,8 +237,9 @@ impl ProjectPort for ConfiguredProject {
         self.mentions.candidates(query).await.into_iter().map(mentionable).collect()
     }
 
-    async fn symbols(&self, letters: &str) -> Vec<Mentionable> {
-        self.mentions.symbols_like(letters).await.into_iter().map(mentionable).collect()
+    async fn symbols(&self, letters: &str) -> (Vec<Mentionable>, bool) {
+        let (found, is_complete) = self.mentions.symbols_like(letters).await;
+        (found.into_iter().map(mentionable).collect(), is_complete)
     }
 
     fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand> {

@@ -194,6 +194,21 @@ def test_the_palette_finds_files_symbols_text_and_commands(world):
     page.get_by_role('group', name='Latest files').get_by_role('option', name='kiln.rs').wait_for()
 
 
+def test_the_palette_finds_symbols_by_letters_in_their_order(world):
+    page = world.page()
+    page.get_by_role('heading', name='What should be done?').wait_for()
+    page.keyboard.press('Control+k')
+    field = page.get_by_role('combobox', name='Search everything')
+    field.fill('nmb34')
+    symbols = page.get_by_role('group', name='Symbols')
+    symbols.get_by_role('option', name='number_34 function · long.rs:103').wait_for()
+    # The best is the first, and letters that no name holds find none.
+    assert symbols.get_by_role('option').first.text_content().startswith('number_34')
+    world.shot(page, 'palette-letters')
+    field.fill('nmbzz')
+    symbols.wait_for(state='detached')
+
+
 def test_the_palette_finds_what_was_said_in_a_session(world):
     world.model.reply('The glaze needs cobalt.')
     session = world.api('/sessions', {'title': 'Colours'})['id']

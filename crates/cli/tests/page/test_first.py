@@ -48,3 +48,13 @@ def test_a_code_is_good_once(world):
     page.get_by_label('Token').fill(world.tokens['all'])
     page.get_by_role('button', name='Log in').click()
     page.get_by_role('heading', name='What should be done?').wait_for()
+
+
+def test_the_whole_link_can_be_pasted(world):
+    world.allow('status of 401')
+    page = world.phone(log_in=False)
+    page.get_by_label('Token').fill(world.link)
+    assert page.evaluate('document.documentElement.scrollWidth') <= 390
+    world.shot(page, 'login-phone')
+    page.get_by_role('button', name='Log in').click()
+    page.get_by_role('heading', name='What should be done?').wait_for()

@@ -37,10 +37,31 @@ def test_a_question_can_be_answered_with_a_thumb(world):
     assert 'goodbye' in world.read('README.md')
 
 
+def test_whatever_a_question_unfolds_stays_on_the_screen(world):
+    session = session_with_everything(world)
+    page = world.phone(f'#/session/{session}')
+    asked = world.ready_question(page)
+    for button in ('Deny…', 'Always…'):
+        asked.get_by_role('button', name=button).click()
+        asked.get_by_role('button', name='Back').wait_for()
+        for place in asked.locator('button, textarea').all():
+            box = place.bounding_box()
+            assert box['x'] >= 0 and box['x'] + box['width'] <= 390 and box['y'] + box['height'] <= 844, (button, box)
+        world.shot(page, f'question-phone-{button[:4].lower()}')
+        asked.get_by_role('button', name='Back').click()
+
+
 def test_the_list_of_sessions_opens_and_closes(world):
     session = session_with_everything(world)
     page = world.phone()
     page.get_by_role('button', name='Sessions').tap()
     page.get_by_role('link', name='Say goodbye instead').tap()
     page.wait_for_url(f'**/#/session/{session}')
+    world.ready_question(page)
+    # It goes as it came, by touch and by key, and leaves what it has covered.
+    for close in (lambda: page.get_by_role('button', name='Close the list').tap(), lambda: page.keyboard.press('Escape')):
+        page.get_by_role('button', name='Sessions').tap()
+        page.get_by_role('link', name='Say goodbye instead').wait_for()
+        close()
+        page.get_by_role('button', name='Sessions').and_(page.locator(':focus')).wait_for()
     world.ready_question(page)

@@ -4,6 +4,7 @@ import re
 import threading
 from contextlib import suppress
 
+from harness import PHONE
 from model import call
 
 LONG = ''.join(f'line {number}\n' for number in range(1, 61))
@@ -313,6 +314,33 @@ def test_the_history_undoes_and_redoes_after_a_question(world):
         assert text in world.read('README.md')
     page.locator('.history').get_by_role('button', name='Open line 3', exact=True).click()
     page.wait_for_url('**/files?path=README.md&line=3')
+
+
+def test_each_change_is_undone_and_redone_by_itself(world):
+    page = world.page()
+    for path in ('one.txt', 'two.txt'):
+        world.model.reply('I write.', call('write_file', path=path, content=f'{path}\n'))
+        world.model.reply('Done.')
+        if path == 'one.txt':
+            session = world.begin(page, 'Write one')
+        else:
+            world.say(page, 'Write two')
+        world.ready_question(page).get_by_role('button', name='Approve').click()
+        world.wait_for_state(session, 'idle')
+    page.goto(f'{world.url}/#/session/{session}/history')
+    page.get_by_role('button', name='One by one').click()
+    for button, is_there in [('Undo one.txt', False), ('Undo two.txt', False), ('Redo one.txt', True)]:
+        page.get_by_role('button', name=button).click()
+        world.ready_question(page).get_by_role('button', name='Approve').click()
+        other = button.replace('Undo', 'Redo') if 'Undo' in button else button.replace('Redo', 'Undo')
+        page.get_by_role('button', name=other).wait_for()
+        assert (world.project / button.split()[1]).exists() is is_there
+    assert not (world.project / 'two.txt').exists()
+    page.locator('.undone').get_by_text('two.txt').wait_for()
+    world.shot(page, 'history-undone')
+    page.set_viewport_size(PHONE)
+    assert page.evaluate('document.documentElement.scrollWidth') <= PHONE['width']
+    world.shot(page, 'history-undone-phone')
 
 
 def test_lines_are_compared_word_by_word(world):

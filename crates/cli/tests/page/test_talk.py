@@ -286,6 +286,20 @@ def test_commands_are_offered_and_run(world):
     page.get_by_role('heading', name='What should be done?').wait_for()
 
 
+def test_what_is_typed_while_a_message_is_sent_stays(world):
+    page = world.page()
+    held = []
+    page.route('**/messages', lambda route: held.append(route))
+    field(page).fill('First')
+    with page.expect_request('**/messages'):
+        page.keyboard.press('Enter')
+    page.keyboard.type(' and more')
+    world.model.reply('Yes.')
+    held[0].continue_()
+    world.log(page).get_by_text('First', exact=True).wait_for()
+    world.until(page, "document.querySelector('.prompt textarea').value.trim() === 'and more'")
+
+
 def test_a_large_paste_is_a_chip_that_opens(world):
     world.model.reply('Long.')
     page = world.page()
@@ -313,7 +327,8 @@ def test_text_files_are_attached_and_others_refused(world):
     world.model.reply('Good.')
     world.begin(page, 'Read it')
     page.locator('.turn-end').wait_for()
-    assert '````' in page.locator('.words').text_content()
+    world.log(page).get_by_text('notes.txt, 1 line').wait_for()
+    assert page.locator('.words').text_content() == 'Read it'
 
 
 def test_a_message_that_waits_is_taken_back_and_edited(world):

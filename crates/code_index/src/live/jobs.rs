@@ -49,7 +49,7 @@ impl Queue {
         self.wanted.contains(&job) || self.running == Some(job)
     }
 
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.running.is_none() && (self.wanted.is_empty() || !self.has_thread)
     }
 }

@@ -11,7 +11,7 @@ use crate::symbols::{Parsers, SymbolKind};
 use crate::{CodeBase, FileFilter, Language, SearchScope};
 
 /// The time that parsing one file may take.
-const FILE_TIME: Duration = Duration::from_secs(1);
+const FILE_TIME: Duration = Duration::from_secs(5);
 
 /// How far a list of names goes.
 #[derive(Debug, Clone, Copy)]
@@ -25,11 +25,14 @@ pub struct NameBounds {
 }
 
 impl CodeBase {
-    /// The names that the files of the project define, each once and in order. Local variables and imports are left
-    /// out. Some of the names may be gone by now: whether one is still defined, a lookup tells.
-    pub fn symbol_names(&self, bounds: &NameBounds) -> Vec<String> {
-        let scope = scope(bounds);
+    /// The names that the files of the project define, each once and in order, and whether these are all. Local
+    /// variables and imports are left out. Some of the names may be gone by now: whether one is still defined, a
+    /// lookup tells. While a table is being made nothing is parsed beside it, and there are none.
+    pub fn symbol_names(&self, bounds: &NameBounds) -> (Vec<String>, bool) {
+        let scope = self.scope(bounds);
+        let mut is_complete = true;
         let mut names = match self.symbols(&scope) {
+            None if self.index_is_at_work() => return (Vec::new(), false),
             Some((table, changed)) => {
                 let mut names = Vec::new();
                 table.names(is_named, |name| {
@@ -42,14 +45,31 @@ impl CodeBase {
             None => {
                 let collector = || NameCollector::new(&scope);
                 let visited = visit_all_files(self, &scope, &|| false, collector);
-                let threads = visited.map(|(_, threads)| threads).unwrap_or_default();
+                let (coverage, threads) = visited.unwrap_or_default();
+                is_complete = !coverage.walk.timed_out;
                 threads.into_iter().flat_map(|thread| thread.names).collect()
             }
         };
         names.sort_unstable();
         names.dedup();
         names.truncate(bounds.most);
-        names
+        (names, is_complete)
+    }
+
+    fn scope(&self, bounds: &NameBounds) -> SearchScope {
+        let walk = WalkOptions::default();
+        SearchScope {
+            start: RelPath::root(),
+            filter: FileFilter::default(),
+            hidden: false,
+            // An index answers for what it covers, and not for less.
+            max_depth: self.indexed_depth().unwrap_or(walk.max_depth),
+            max_entries: walk.max_entries,
+            deadline: bounds.deadline,
+            max_results: bounds.most,
+            max_file_bytes: bounds.max_file_bytes,
+            file_time: FILE_TIME,
+        }
     }
 
     /// The names in files that the table does not know as they are.
@@ -63,21 +83,6 @@ impl CodeBase {
             collector.visit(&WordFile { path: path.clone(), text, language: Some(language) });
         }
         collector.names
-    }
-}
-
-fn scope(bounds: &NameBounds) -> SearchScope {
-    let walk = WalkOptions::default();
-    SearchScope {
-        start: RelPath::root(),
-        filter: FileFilter::default(),
-        hidden: false,
-        max_depth: walk.max_depth,
-        max_entries: walk.max_entries,
-        deadline: bounds.deadline,
-        max_results: bounds.most,
-        max_file_bytes: bounds.max_file_bytes,
-        file_time: FILE_TIME,
     }
 }
 
@@ -142,8 +147,9 @@ class Nothing {}
     fn names_are_those_of_definitions_with_and_without_a_table() {
         let project = Fixture::new(PROJECT);
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
-        let expected = ["Cart", "roundHalfEven", "total"];
-        assert_eq!(CodeBase::new(Arc::clone(&workspace)).symbol_names(&bounds()), expected);
+        let expected: Vec<String> = ["Cart", "roundHalfEven", "total"].map(str::to_owned).into();
+        let code = CodeBase::new(Arc::clone(&workspace));
+        assert_eq!(code.symbol_names(&bounds()), (expected.clone(), true));
         let cache = Fixture::new("");
         let options = IndexOptions {
             min_files: 1,
@@ -153,12 +159,16 @@ class Nothing {}
             stays: true,
         };
         let code = CodeBase::with_index(workspace, cache.root().join("index"), options);
+        assert_eq!(code.symbol_names(&bounds()), (Vec::new(), false), "the index is looked for");
+        code.wait_for_index();
         code.build_index(&|_, _| {}).unwrap().unwrap();
         code.build_symbols(&|_, _| {}).unwrap().unwrap();
-        assert_eq!(code.symbol_names(&bounds()), expected);
-        assert_eq!(code.symbol_names(&NameBounds { most: 2, ..bounds() }), expected[..2]);
+        assert!(code.symbols(&code.scope(&bounds())).is_some(), "the table is used");
+        assert_eq!(code.symbol_names(&bounds()), (expected.clone(), true));
+        let two = code.symbol_names(&NameBounds { most: 2, ..bounds() });
+        assert_eq!(two.0, expected[..2]);
         project.write("src/money.ts", "export function floor() {}\n");
-        let names = code.symbol_names(&bounds());
+        let (names, _) = code.symbol_names(&bounds());
         assert!(names.contains(&"floor".to_owned()), "{names:?}");
     }
 }

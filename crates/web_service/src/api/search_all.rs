@@ -51,11 +51,13 @@ struct FoundAnywhere {
 struct FoundGroup<T> {
     found: Vec<T>,
     more: bool,
+    /// Whether not everything could be looked at yet: the same question finds more in a moment.
+    unfinished: bool,
 }
 
 impl<T> Default for FoundGroup<T> {
     fn default() -> Self {
-        Self { found: Vec::new(), more: false }
+        Self { found: Vec::new(), more: false, unfinished: false }
     }
 }
 
@@ -125,7 +127,8 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
         let (sessions, more) = sessions?;
         all.sessions.more |= more;
         all.sessions.extend(sessions, MOST_SESSIONS);
-        let Some((names, symbols, (lines, more))) = beside else { continue };
+        let Some((names, (symbols, is_complete), (lines, more))) = beside else { continue };
+        all.symbols.unfinished |= !is_complete;
         let found = |name| FoundName { project: served.name.clone(), name };
         let files = names.into_iter().filter(|name| name.kind != MentionableKind::Symbol);
         all.files.extend(files.map(found), MOST_FILES);

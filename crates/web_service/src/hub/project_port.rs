@@ -30,8 +30,8 @@ pub trait ProjectPort: Send + Sync {
     /// What can be mentioned in a message by these letters, the best first.
     async fn mentions(&self, query: &str) -> Vec<Mentionable>;
 
-    /// Symbols whose names hold these letters in their order, the best first.
-    async fn symbols(&self, letters: &str) -> Vec<Mentionable>;
+    /// Symbols whose names hold these letters in their order, the best first; and whether all names were looked at.
+    async fn symbols(&self, letters: &str) -> (Vec<Mentionable>, bool);
 
     /// The commands of the chat that these letters may mean, the best first. Messages hold the arguments.
     fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand>;

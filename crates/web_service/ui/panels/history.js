@@ -1,7 +1,7 @@
 // What was changed: the whole diff of the session, and its changes one by one with undo and redo.
 
 import { useEffect, useState } from 'preact/hooks';
-import { api, attempt, html, moment, plural, sessions, signal, styles, tell } from '../core.js';
+import { api, attempt, html, moment, plural, sessions, signal, styles, tell, withQuery } from '../core.js';
 import DiffView, { Counts, drawnPath } from '../diff.js';
 
 styles('/panels/history.css');
@@ -16,26 +16,34 @@ function changesIn(items) {
   return items.filter(isDone).reverse();
 }
 
+/** The project's own record of the changes of a session, by the calls that made them. */
+async function recordOf(id, project, signal) {
+  const { changes } = await api(withQuery('/history', { project, limit: LOOKED_AT }), { signal });
+  return new Map(changes.filter(({ session }) => session === id).map((change) => [change.call, change]));
+}
+
 /** What is known about the changes of a session. It is read again when the session has worked. */
-function useChanges(id, state) {
+function useChanges(id, project, state) {
   const [known, take] = useState(null);
   const [count, again] = useState(0);
   useEffect(() => {
-    if (!id) return undefined;
+    if (!id || !project) return undefined;
     const stop = new AbortController();
     const read = (path) => api(`/sessions/${id}/${path}`, { signal: stop.signal });
-    const wanted = Promise.all([read('diff'), read(`timeline?limit=${LOOKED_AT}`)]);
-    wanted.then(([diff, { items }]) => take({ diff, changes: changesIn(items) }),
+    const record = recordOf(id, project, stop.signal);
+    const wanted = Promise.all([read('diff'), read(`timeline?limit=${LOOKED_AT}`), record]);
+    wanted.then(([diff, { items }, record]) => take({ diff, record, changes: changesIn(items) }),
       (error) => error.name !== 'AbortError' && tell(error.message, 'error'));
     return () => stop.abort();
-  }, [id, state, count]);
-  return [known, () => again(count + 1)];
+  }, [id, project, state, count]);
+  return [known, () => again((before) => before + 1)];
 }
 
 export default function HistoryPanel({ conversation }) {
   const id = conversation?.id;
   const session = sessions.value.get(id);
-  const [known, again] = useChanges(id, session?.state);
+  const [known, again] = useChanges(id, session?.project, session?.state);
+  const takeBack = useTakeBack(session?.project, again);
   const shown = view.value;
   return html`<div class="history">
     <div class="history-bar">
@@ -44,35 +52,40 @@ export default function HistoryPanel({ conversation }) {
         <button aria-pressed=${shown === 'steps'} onClick=${() => { view.value = 'steps'; }}>One by one</button>
       </span>`}
       <span class="grow"></span>
-      <${BackAndForth} project=${session?.project} again=${again} />
+      <${BackAndForth} takeBack=${takeBack} />
     </div>
     <div class="history-body" tabindex="0" role="region" aria-label="Changes">
       ${!id && html`<p class="empty">Open a session to see what it has changed.</p>`}
       ${known && shown === 'diff' && html`<${Whole} diff=${known.diff} hasChanged=${known.changes.length > 0} />`}
-      ${known && shown === 'steps' && html`<${Steps} changes=${known.changes} />`}
+      ${known && shown === 'steps' && html`<${Steps} changes=${known.changes} record=${known.record}
+        takeBack=${takeBack} />`}
     </div>
   </div>`;
 }
 
-/** Undo and redo, which go through the same question as any other change. */
-function BackAndForth({ project, again }) {
-  const [running, run] = useState('');
-  const call = (tool) => async () => {
-    if (running) return;
-    run(tool);
+/** Undo and redo, of the last change or one by its id. They go through the same question as any other change. */
+function useTakeBack(project, again) {
+  const [isRunning, run] = useState(false);
+  const call = (way, id) => async () => {
+    if (isRunning) return;
+    run(true);
     await attempt(async () => {
-      const { ok, title, error } = await api(`/tools/${tool}`, { body: { project, arguments: {} } });
+      const { ok, title, error } = await api(`/history/${way}`, { body: { project, id } });
       if (ok) tell(title ?? 'Done');
       else if (error.code === 'REJECTED') tell(error.message);
       else tell([error.message, error.suggestion].filter(Boolean).join('. '), 'error');
     });
-    run('');
+    run(false);
     again();
   };
+  return { isRunning, call };
+}
+
+function BackAndForth({ takeBack: { isRunning, call } }) {
   return html`<span class="back-and-forth">
-    ${running && html`<span class="note" role="status">You are asked first</span>`}
-    <button class="quiet small" aria-disabled=${Boolean(running)} onClick=${call('undo')}>Undo the last change</button>
-    <button class="quiet small" aria-disabled=${Boolean(running)} onClick=${call('redo')}>Redo</button>
+    ${isRunning && html`<span class="note" role="status">You are asked first</span>`}
+    <button class="quiet small" aria-disabled=${isRunning} onClick=${call('undo')}>Undo the last change</button>
+    <button class="quiet small" aria-disabled=${isRunning} onClick=${call('redo')}>Redo</button>
   </span>`;
 }
 
@@ -95,22 +108,31 @@ function Unchanged({ hasChanged }) {
     <p>What this session writes will be here, as one diff and change by change.</p></div>`;
 }
 
-function Steps({ changes }) {
+function Steps({ changes, record, takeBack }) {
   if (changes.length === 0) return html`<${Unchanged} />`;
   return html`<ol class="history-steps" reversed>
-    ${changes.map((card) => html`<${Step} key=${card.id} card=${card} />`)}</ol>`;
+    ${changes.map((card) => html`<${Step} key=${card.id} card=${card} change=${record.get(card.call_id)}
+      takeBack=${takeBack} />`)}</ol>`;
 }
 
-function Step({ card }) {
+function Step({ card, change, takeBack: { isRunning, call } }) {
   const [isOpen, open] = useState(false);
   const sum = (name) => card.diffs.reduce((all, file) => all + file[name], 0);
   const reply = card.questions?.at(-1)?.reply;
-  return html`<li>
-    <button class="history-step" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
-      <time>${moment(card.at)}</time>
-      <span><b>${card.headline.verb}</b> ${card.headline.object || drawnPath(card.diffs[0].path)}</span>
-      <${Counts} added=${sum('added')} removed=${sum('removed')} />
-    </button>
+  const isUndone = Boolean(change?.undone_by);
+  const name = card.headline.object || drawnPath(card.diffs[0].path);
+  const [way, words] = isUndone ? ['redo', 'Redo'] : ['undo', 'Undo'];
+  return html`<li class=${isUndone ? 'undone' : undefined}>
+    <div class="history-line">
+      <button class="history-step" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
+        <time>${moment(card.at)}</time>
+        <span><b>${card.headline.verb}</b> <span class="history-name">${name}</span></span>
+        ${isUndone && html`<em>undone</em>`}
+        <${Counts} added=${sum('added')} removed=${sum('removed')} />
+      </button>
+      ${change && html`<button class="quiet small" aria-disabled=${isRunning} aria-label=${`${words} ${name}`}
+        onClick=${call(way, change.id)}>${words}</button>`}
+    </div>
     ${isOpen && html`<div class="history-detail">
       ${reply && html`<p class="notice">${reply.words}</p>`}
       ${reply?.revised && html`<p class="notice">The diff is the one that was asked about last.</p>`}

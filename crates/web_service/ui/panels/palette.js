@@ -9,6 +9,9 @@ await styles('/panels/palette.css');
 
 /** Milliseconds without a key after which the service is asked. */
 const PAUSE = 120;
+/** Milliseconds after which it is asked again what it could not answer yet. */
+const LATER = 400;
+const MOST_TIMES = 30;
 const ORDER = ['sessions', 'files', 'symbols', 'text'];
 
 export default function Palette({ close }) {
@@ -33,13 +36,18 @@ export default function Palette({ close }) {
     }
     const stopping = new AbortController();
     work(true);
-    const timer = setTimeout(async () => {
+    const look = async () => {
       // What was found for the word before stays until something takes its place, so that nothing blinks.
-      const fresh = await foundThings(words, stopping.signal);
+      const { isUnfinished, ...fresh } = await foundThings(words, stopping.signal);
       if (stopping.signal.aborted) return;
       take(fresh);
-      work(false);
-    }, PAUSE);
+      times += 1;
+      const goesOn = isUnfinished && times < MOST_TIMES;
+      work(goesOn);
+      if (goesOn) timer = setTimeout(look, LATER);
+    };
+    let times = 0;
+    let timer = setTimeout(look, PAUSE);
     return () => {
       clearTimeout(timer);
       stopping.abort();
@@ -100,7 +108,7 @@ export default function Palette({ close }) {
         </div>`)}
       </div>
       ${words && entries.length === 0 && !isBusy && html`<p
-        class="empty">Nothing was found. Text is looked for literally, symbols by their whole name.</p>`}
+        class="empty">Nothing was found. Files and symbols are found by letters in their order, text as it is.</p>`}
       <footer><span role="status">${status}</span>
         <span class="grow"></span><kbd>↑↓</kbd> choose <kbd>Enter</kbd> open <kbd>Esc</kbd> close</footer>
     </div>

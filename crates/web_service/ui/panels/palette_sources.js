@@ -8,6 +8,7 @@ import {
   moment,
   openPanel,
   openFile,
+  overview,
   route,
   sessionAddress,
   tell,
@@ -69,11 +70,13 @@ function group(title, entries, more = false) {
   return entries.length ? [{ title, entries: entries.slice(0, SHOWN), more: more || entries.length > SHOWN }] : [];
 }
 
+/** Where one project is served, it goes without saying. */
+const isOneOfMany = () => overview.peek()?.projects.length > 1;
 const asCommand = ({ title, act }) => ({ key: `command ${title}`, title, act });
 const asSession = ({ id, title, project, updated, state }) => ({
   key: `session ${id}`,
   title: title ?? 'New session',
-  note: [project, updated && moment(updated)].filter(Boolean).join(' · '),
+  note: [isOneOfMany() && project, updated && moment(updated)].filter(Boolean).join(' · '),
   state,
   act: go(sessionAddress(id)),
 });
@@ -145,6 +148,7 @@ export async function foundThings(query, stop) {
       sessions: group('Sessions', sessions.found.map(asFoundSession), sessions.more),
       files: group('Files', readable.map((file) => elsewhere(file.project, asFile(file.text))), files.more),
       symbols: symbolGroup(symbols.found[0]?.text, symbols.found.map(symbolPlace), symbols.more),
+      isUnfinished: symbols.unfinished,
       text: group('Text', lines.map((line) => elsewhere(line.project, asText(line))), text.more),
     };
   } catch (error) {

@@ -101,15 +101,17 @@ impl MentionSource {
     }
 
     /// Definitions of names that hold these letters in their order, the best first; one more than are shown if there
-    /// are more. Unlike completion, which is of no use if it comes late, this waits for them.
-    pub(crate) async fn symbols_like(&self, letters: &str) -> Vec<MentionCandidate> {
+    /// are more. And whether all names were looked at, which is not so while the first list of them is being made.
+    /// Unlike completion, which is of no use if it comes late, this waits for the definitions.
+    pub(crate) async fn symbols_like(&self, letters: &str) -> (Vec<MentionCandidate>, bool) {
         if !can_name_a_symbol(letters) {
-            return Vec::new();
+            return (Vec::new(), true);
         }
         let cancel = CancellationToken::new();
         let _cancels_on_drop = cancel.clone().drop_guard();
+        let (names, is_complete) = self.names_like(letters).await.unwrap_or_default();
         let mut found = Vec::new();
-        for name in self.names_like(letters).await {
+        for name in names {
             // What the letters spell is what is meant, wherever it is defined.
             let most = if name == letters { MOST_SYMBOLS } else { MOST_PLACES };
             found.extend(self.defined(&name, most, &cancel).await.unwrap_or_default());
@@ -121,17 +123,16 @@ impl MentionSource {
             // The list has no `Cart::total` and no name that only text tells of.
             found = self.defined(letters, MOST_SYMBOLS, &cancel).await.unwrap_or_default();
         }
-        found
+        (found, is_complete)
     }
 
-    /// Names of symbols, the best first; none while the first list of them is being made.
-    async fn names_like(&self, letters: &str) -> Vec<String> {
+    /// Names of symbols, the best first, and whether all were looked at.
+    async fn names_like(&self, letters: &str) -> Option<(Vec<String>, bool)> {
         let MentionPatience { kept, listing, symbol_names, .. } = self.patience;
-        let newest = timeout(symbol_names, self.symbol_names.newest(kept, listing)).await;
-        let Ok(names) = newest else { return Vec::new() };
+        let names = timeout(symbol_names, self.symbol_names.newest(kept, listing)).await.ok()?;
         let letters = letters.to_owned();
-        let finding = move || names.holding(&letters, MOST_SYMBOLS + 1);
-        tokio::task::spawn_blocking(finding).await.unwrap_or_default()
+        let finding = move || (names.holding(&letters, MOST_SYMBOLS + 1), names.is_complete);
+        tokio::task::spawn_blocking(finding).await.ok()
     }
 
     async fn paths(&self, query: &str) -> Vec<MentionCandidate> {

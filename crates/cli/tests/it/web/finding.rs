@@ -47,7 +47,13 @@ fn one_search_finds_sessions_files_symbols_and_text() {
     assert_eq!(texts(&carts["symbols"], "text"), ["Cart"]);
     assert_eq!(carts["symbols"]["found"][0]["target"], "src/cart.ts");
     // Symbols by letters in their order, the best first.
-    let letters = service.get("/api/search/all?query=ttl");
+    let letters = loop {
+        let found = service.get("/api/search/all?query=ttl");
+        // The first list of names is being made meanwhile.
+        if found["symbols"]["unfinished"] != true {
+            break found;
+        }
+    };
     assert_eq!(texts(&letters["symbols"], "text"), ["total"]);
     assert_eq!(letters["symbols"]["found"][0]["detail"], "method src/cart.ts:1");
     // As in the chat, small letters mean large ones too, and not the other way round.
@@ -106,7 +112,7 @@ fn mentions_and_commands_are_completed_as_in_the_chat() {
     assert!(refused["refused"].as_str().unwrap().contains("is not trusted"), "{refused}");
     assert!(refused.get("message").is_none(), "{refused}");
     let trusted = run_with_state(&project, &["tools", "trust", ".toolkiln/commands/review.md"]);
-    assert_eq!(trusted.code, 0, "{trusted:?}");
+    assert_eq!(trusted.code, 0);
     assert_eq!(review()["message"], "Review it.\n\nsrc/cart.ts");
     let tools = service.token("tools");
     let refused = service.request("GET /api/complete?query=x", &[&tools], "");

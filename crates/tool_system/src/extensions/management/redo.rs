@@ -5,7 +5,7 @@ use tool_system::prelude::*;
 use tool_system::undoing::{Undone, entry_id, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
-/// Redo what the last undo took back, or one by change_id.
+/// Redo the last undo, or one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RedoArgs {

@@ -5,7 +5,7 @@ use tool_system::prelude::*;
 use tool_system::undoing::{Undone, entry_id, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
-/// Undo the last change, one by change_id, or all of this session.
+/// Undo the last change, one, or a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoArgs {

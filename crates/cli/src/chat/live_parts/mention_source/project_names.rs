@@ -16,6 +16,8 @@ use workspace::{EntryKind, Flow, WalkEntry, WalkOptions, Workspace, available_th
 /// Names that are kept. Beyond, letters no longer choose well, and a list takes much memory.
 const MOST_NAMES: usize = 300_000;
 
+/// How many times sooner a list that has not all names is made again.
+const SOONER: u32 = 6;
 /// How long the symbols of a project that has no table of them are looked for.
 const SYMBOL_TIME: Duration = Duration::from_secs(5);
 
@@ -29,22 +31,24 @@ const MOST_THREADS: usize = 8;
 pub(super) struct ProjectNames {
     names: Vec<String>,
     listed: Instant,
+    /// Whether these are all; if not, a new list is made soon.
+    pub(super) is_complete: bool,
 }
 
 impl ProjectNames {
     /// Ignored names are left out, and those that a terminal would obey or a user not see.
-    fn files(workspace: &Workspace) -> Vec<String> {
+    fn files(workspace: &Workspace) -> (Vec<String>, bool) {
         let options =
             WalkOptions { hidden: true, max_entries: MOST_NAMES, ..WalkOptions::default() };
         let walked = workspace.walk(&options, &|| false, NameCollector::default);
         let threads = walked.map(|(_, threads)| threads).unwrap_or_default();
         let mut names: Vec<String> = threads.into_iter().flat_map(|thread| thread.0).collect();
         names.sort_unstable();
-        names
+        (names, true)
     }
 
     /// The names that a project defines.
-    fn symbols(code: &CodeBase, max_file_bytes: u64) -> Vec<String> {
+    fn symbols(code: &CodeBase, max_file_bytes: u64) -> (Vec<String>, bool) {
         let deadline = Instant::now() + SYMBOL_TIME;
         code.symbol_names(&NameBounds { most: MOST_NAMES, max_file_bytes, deadline })
     }
@@ -144,7 +148,7 @@ impl workspace::Visitor for NameCollector {
 
 /// The newest list, and at most one that is being made.
 pub(super) struct NameList {
-    list: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    list: Box<dyn Fn() -> (Vec<String>, bool) + Send + Sync>,
     newest: watch::Sender<Option<Arc<ProjectNames>>>,
     is_listing: AtomicBool,
 }
@@ -158,7 +162,7 @@ impl NameList {
         Self::new(move || ProjectNames::symbols(&code, max_file_bytes))
     }
 
-    fn new(list: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+    fn new(list: impl Fn() -> (Vec<String>, bool) + Send + Sync + 'static) -> Self {
         let (newest, is_listing) = (watch::Sender::new(None), AtomicBool::new(false));
         Self { list: Box::new(list), newest, is_listing }
     }
@@ -173,7 +177,7 @@ impl NameList {
         let mut lists = self.newest.subscribe();
         let old = lists.borrow_and_update().clone();
         if let Some(names) = &old
-            && names.listed.elapsed() < kept
+            && names.listed.elapsed() < if names.is_complete { kept } else { kept / SOONER }
         {
             return Arc::clone(names);
         }
@@ -189,7 +193,9 @@ impl NameList {
             Some(_) => timeout(patience, newer).await.ok().and_then(Result::ok),
         };
         let newer = newer.and_then(|names| names.clone());
-        let none = || Arc::new(ProjectNames { names: Vec::new(), listed: Instant::now() });
+        let none = || {
+            Arc::new(ProjectNames { names: Vec::new(), listed: Instant::now(), is_complete: true })
+        };
         newer.or(old).unwrap_or_else(none)
     }
 
@@ -216,13 +222,14 @@ struct ListingInProgress {
 impl ListingInProgress {
     fn run(mut self) {
         let listed = Instant::now();
-        self.names = Some(ProjectNames { names: (self.list.list)(), listed });
+        let (names, is_complete) = (self.list.list)();
+        self.names = Some(ProjectNames { names, listed, is_complete });
     }
 }
 
 impl Drop for ListingInProgress {
     fn drop(&mut self) {
-        let none = || ProjectNames { names: Vec::new(), listed: Instant::now() };
+        let none = || ProjectNames { names: Vec::new(), listed: Instant::now(), is_complete: true };
         let names = self.names.take().unwrap_or_else(none);
         self.list.is_listing.store(false, Ordering::Release);
         self.list.newest.send_replace(Some(Arc::new(names)));

@@ -133,12 +133,17 @@ export function cart() {}
     );
     let source = source(&project);
     let found = async |letters: &str| -> Vec<String> {
-        let found = source.symbols_like(letters).await;
+        let (found, is_complete) = source.symbols_like(letters).await;
+        assert!(is_complete, "{letters}");
         found.into_iter().map(|it| format!("{} {}", it.text, it.detail)).collect()
     };
-    insta::assert_snapshot!(found("cart").await.join("\n"), @"");
-    insta::assert_snapshot!(found("shcart").await.join("\n"), @"");
-    insta::assert_snapshot!(found("ShoppingCart::total").await.join("\n"), @"");
+    insta::assert_snapshot!(found("cart").await.join("\n"), @"
+    cart function src/other.ts:2
+    cart function src/shop.ts:3
+    ShoppingCart class src/shop.ts:1
+    ");
+    insta::assert_snapshot!(found("shcart").await.join("\n"), @"ShoppingCart class src/shop.ts:1");
+    insta::assert_snapshot!(found("ShoppingCart::total").await.join("\n"), @"ShoppingCart::total method src/shop.ts:1");
     assert_eq!(found("sum").await.len(), 1, "a local variable only by its whole name");
     assert!(found("c").await.is_empty() && found("zzz").await.is_empty());
 }
