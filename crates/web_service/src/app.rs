@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::api_error::{ApiError, ErrorBody};
@@ -38,6 +38,8 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// waits, so that clients cannot fill the memory together.
 const SMALL_BODY: usize = 1024 * 1024;
 const LARGE_BODIES: usize = 4;
+/// Streams at a time, so that there are connections and descriptors left for requests. A page has one.
+const MOST_STREAMS: usize = 400;
 
 /// Where the page is.
 const PAGE: &str = "/";
@@ -60,6 +62,7 @@ pub struct WebApp {
     unknown: Mutex<RateLimit>,
     refusals: Mutex<RateLimit>,
     large_bodies: Semaphore,
+    streams: Arc<Semaphore>,
     log: WebLog,
 }
 
@@ -85,6 +88,7 @@ impl WebApp {
             unknown: requests(),
             refusals: Mutex::new(RateLimit::new(REFUSALS_PER_SECOND, REFUSALS_AT_ONCE, now)),
             large_bodies: Semaphore::new(LARGE_BODIES),
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             log,
         };
         Ok((Arc::new(app), code))
@@ -98,6 +102,14 @@ impl WebApp {
     /// Proves that this is the service of its tokens.
     pub(crate) fn proofs(&self, host: &str, challenge: &str) -> Vec<String> {
         self.credentials.proofs(host, challenge)
+    }
+
+    /// Room for one more stream, until it is dropped.
+    pub(crate) fn room_for_stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
+            let message = format!("{MOST_STREAMS} streams are open already");
+            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message)
+        })
     }
 
     /// The value of a cookie, if the code or the token is good for a browser.

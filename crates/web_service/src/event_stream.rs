@@ -146,10 +146,27 @@ impl EventStream {
         }
         for live in self.hub.live_sessions() {
             let is_new = self.cursor.position(live.id()).is_none();
+            if is_new && self.cursor.len() >= MAX_FOLLOWED {
+                self.leave_closed();
+            }
             if is_new && self.cursor.len() < MAX_FOLLOWED && live.feed().load().await.is_ok() {
                 self.follow(Arc::clone(live.feed()), live.opened_at());
             }
         }
+    }
+
+    /// Leaves the sessions that were closed and told to their end. One that is opened again is followed again.
+    fn leave_closed(&mut self) {
+        let Self { hub, cursor, followed, at, .. } = self;
+        followed.retain(|FollowedSession { feed, known }| {
+            let is_told = feed.with(|feed| feed.revision()) == known.revision;
+            let stays = !is_told || hub.live_session(feed.id()).is_some();
+            if !stays {
+                cursor.leave(feed.id());
+            }
+            stays
+        });
+        *at = 0;
     }
 
     fn changed(&mut self) -> Option<Bytes> {

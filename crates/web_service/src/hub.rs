@@ -21,6 +21,8 @@ use store::{ListFilter, SessionId, SessionInfo};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tool_system::{ExecutorOptions, ToolExecutor};
 
+use crate::cursor::MAX_FOLLOWED;
+
 pub use hub_error::HubError;
 pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
 pub use project_port::{
@@ -31,8 +33,8 @@ pub(crate) use session_feed::SessionFeed;
 use shared_rules::SharedRules;
 
 /// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
-/// another, and is taken up from the store when it is needed again.
-const MOST_OPEN: usize = 500;
+/// another, and is taken up from the store when it is needed again. A stream can follow all of them.
+const MOST_OPEN: usize = MAX_FOLLOWED;
 /// Calls by hand of a project at a time, those that wait for an answer included.
 const MOST_BY_HAND: usize = 32;
 

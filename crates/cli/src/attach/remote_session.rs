@@ -49,6 +49,14 @@ struct RemoteState {
     failure: Option<String>,
 }
 
+/// How far a session is.
+#[derive(Debug, Deserialize)]
+struct RemoteStanding {
+    state: String,
+    /// The position of its last entry.
+    events: u64,
+}
+
 /// A session of a service.
 pub(super) struct RemoteSession {
     service: Service,
@@ -120,12 +128,8 @@ impl RemoteSession {
 
     /// The position of the last entry, as the service knows it.
     pub(super) async fn length(&self) -> anyhow::Result<u64> {
-        #[derive(Deserialize)]
-        struct Listed {
-            events: u64,
-        }
-        let listed: Listed = self.service.get(&format!("/api/sessions/{}", self.id)).await?;
-        Ok(listed.events)
+        let there: RemoteStanding = self.service.get(&format!("/api/sessions/{}", self.id)).await?;
+        Ok(there.events)
     }
 
     /// Says something. Answers with what the user should know.
@@ -210,9 +214,11 @@ struct Follower {
 impl Follower {
     async fn run(mut self) {
         let mut wait = FIRST_WAIT;
+        let mut is_again = false;
         loop {
             let before = self.marks.borrow().through;
-            let broken = self.read().await;
+            let broken = self.read(is_again).await;
+            is_again = true;
             if self.marks.borrow().through > before {
                 wait = FIRST_WAIT;
             }
@@ -237,10 +243,23 @@ impl Follower {
         std::future::pending().await
     }
 
-    async fn read(&mut self) -> Result<(), ServiceFailure> {
+    /// Notices that the service was killed in the middle of a turn: the turn has no end in the log until the session goes on.
+    async fn notice_interruption(&self) -> anyhow::Result<()> {
+        let there: RemoteStanding = self.service.get(&format!("/api/sessions/{}", self.id)).await?;
+        if there.state == "interrupted" {
+            let why = "the service has ended in the middle of the turn; the session can go on with another message";
+            self.marks.send_modify(|marks| marks.failure = Some((there.events, why.to_owned())));
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self, is_again: bool) -> Result<(), ServiceFailure> {
         let after = self.marks.borrow().through;
         let path = format!("/api/sessions/{}/log?after={after}", self.id);
         let mut events = self.service.events(&path).await?;
+        if is_again {
+            self.notice_interruption().await.map_err(ServiceFailure::Passing)?;
+        }
         loop {
             let next = tokio::time::timeout(SILENCE, events.next()).await;
             let next = next.map_err(|silence| ServiceFailure::Passing(silence.into()))?;

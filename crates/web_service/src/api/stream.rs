@@ -58,10 +58,11 @@ async fn log(request: Request<LogQuery, Nothing>) -> Result<RouteAnswer, ApiErro
     let id: SessionId = request.parsed("session")?;
     let resumed = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let after = resumed.and_then(|value| value.parse().ok()).unwrap_or(request.query.after);
+    let room = request.app.room_for_stream()?;
     let stream = LogStream::open(&request.app, &id, after).await?;
-    let events = unfold(stream, |mut stream| async move {
+    let events = unfold((stream, room), |(mut stream, room)| async move {
         let event = stream.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(event), stream))
+        Some((Ok::<_, std::convert::Infallible>(event), (stream, room)))
     });
     Ok(RouteAnswer::text(EVENT_STREAM, Body::from_stream(events)))
 }
@@ -70,10 +71,11 @@ async fn events(request: Request<EventsQuery, Nothing>) -> Result<RouteAnswer, A
     let resumed = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let follow = Follow::parse(&request.query.follow, resumed)
         .map_err(|error| ApiError::invalid(error.to_string()))?;
+    let room = request.app.room_for_stream()?;
     let stream = EventStream::open(&request.app, follow).await?;
-    let events = unfold(stream, |mut stream| async move {
+    let events = unfold((stream, room), |(mut stream, room)| async move {
         let event = stream.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(event), stream))
+        Some((Ok::<_, std::convert::Infallible>(event), (stream, room)))
     });
     Ok(RouteAnswer::text(EVENT_STREAM, Body::from_stream(events)))
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::model_server::Gate;
 use testkit::{Fixture, ModelServer, Reply};
 
-use super::service::{Service, state};
+use super::service::{Service, Watcher, state};
 
 const PROJECT: &str = "//- /notes.txt\nfirst\n";
 
@@ -169,6 +169,20 @@ fn only_so_many_calls_by_hand_wait_for_an_answer_and_those_left_alone_make_room(
     watcher.until("no question", |seen| seen.questions.is_empty());
     let read = service.post("/api/tools/read_file", json!({"arguments": {"path": "notes.txt"}}));
     assert_eq!(read["ok"], true);
+}
+
+/// Streams that may be open.
+const MOST_STREAMS: usize = 400;
+
+#[test]
+fn streams_leave_room_for_requests() {
+    let project = Fixture::new(PROJECT);
+    let service = service(&project);
+    let open: Vec<Watcher> = (0..MOST_STREAMS).map(|_| service.watch("")).collect();
+    let refused = service.request("GET /api/events", &[&service.token("chat")], "");
+    assert_eq!(refused.refusal(), "429 TOO_MANY");
+    assert_eq!(service.get("/api/sessions"), json!({"sessions": []}));
+    drop(open);
 }
 
 #[test]

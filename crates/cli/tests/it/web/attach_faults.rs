@@ -77,6 +77,22 @@ fn a_program_that_takes_the_port_of_a_service_that_has_ended_is_sent_no_token() 
 }
 
 #[test]
+fn a_run_whose_service_was_killed_and_started_again_says_that_its_turn_has_no_end() {
+    let project = Fixture::new(PROJECT);
+    let model = never_ending();
+    let service = Service::start(&project, &model);
+    let run = working(&project, &service, &model);
+    let address = service.address.clone();
+    service.kill();
+    let offline = ["--provider", "offline"];
+    let _again = Service::start_at(&address, &project, &offline, &[], Stdio::null());
+    let Output { status, stderr, .. } = run.wait_with_output().unwrap();
+    let told = text(&stderr);
+    assert!(told.contains("the service has ended in the middle of the turn"), "{told}");
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
 fn a_token_from_the_environment_is_not_sent_without_a_proof_either() {
     let project = Fixture::new(PROJECT);
     let model = ModelServer::start([Reply::text("Hello.")]);

@@ -50,6 +50,29 @@ fn two_hundred_sessions_run_and_one_watcher_misses_nothing() {
     assert_eq!(listed["sessions"].as_array().unwrap().len(), SESSIONS);
 }
 
+/// Sessions that may be open at a time, which is as many as a stream follows.
+const MOST_OPEN: usize = 256;
+
+#[test]
+fn sessions_beyond_those_that_may_be_open_close_old_ones_and_are_followed_all_the_same() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let model = ModelServer::answering(|_: &ModelCall| Reply::text("Yes."));
+    let service = Service::start(&project, &model);
+    let mut watcher = service.watch("*");
+    let sessions: Vec<String> = (0..MOST_OPEN + 2).map(|_| service.begin()).collect();
+    watcher.until("the newest sessions", |seen| {
+        seen.states.len() == MOST_OPEN && seen.states.contains_key(&sessions[MOST_OPEN + 1])
+    });
+    assert!(sessions[..2].iter().all(|old| !watcher.seen.states.contains_key(old)));
+    // The newest is followed, and so is one that is opened again.
+    for session in [&sessions[MOST_OPEN + 1], &sessions[0]] {
+        service.say(session, "Are you there?");
+        watcher.until("an answer", |seen| {
+            seen.items_of(session).iter().any(|item| item["text"] == "Yes.")
+        });
+    }
+}
+
 /// Turns, pieces of each answer, and their length: together more than any buffer between holds.
 const TURNS: usize = 14;
 const PIECES: usize = 30;
