@@ -23,6 +23,7 @@ mod session;
 mod shared_text;
 mod tokens;
 mod unknown_name;
+mod usage;
 mod view;
 mod waiting;
 
@@ -49,11 +50,12 @@ pub use role::AgentRole;
 pub use session::{
     BrokenCall, Compaction, ForkPoint, Instructions, LogEntry, ModelAnswer, ModelErrorKind, Opened,
     PauseReason, PlanStep, SessionEvent, Settings, ShortenedMessage, StepStatus, StopReason,
-    TurnEnd, Usage,
+    TurnEnd,
 };
 pub use shared_text::SharedText;
 pub use tokens::{TokenCount, estimate_tokens};
 pub use unknown_name::UnknownName;
+pub use usage::Usage;
 pub use view::{View, describe_call};
 pub use waiting::{Waiting, milliseconds_between};
 

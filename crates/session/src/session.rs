@@ -241,8 +241,8 @@ impl Session {
         content: Vec<Content>,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, SessionError> {
-        let Agent { ports, options, .. } = &self.agent;
-        Ok(self.context.send_message(content, ports, options, cancel).await?)
+        self.say(content).await?;
+        self.answer(cancel).await
     }
 
     /// Writes down what the user says; [`Self::answer`] has it answered. Answers with its place in the log.

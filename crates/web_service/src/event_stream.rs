@@ -27,7 +27,7 @@ use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::cursor::{EventCursor, MAX_FOLLOWED};
 use crate::feed::{Batch, Known};
-use crate::hub::{SessionFeed, SessionHub};
+use crate::hub::{HubChanges, SessionFeed, SessionHub};
 
 /// How often a client hears something even if nothing happens. It is an event and not a comment, which
 /// a page cannot see: a page that hears nothing for longer connects again.
@@ -37,7 +37,7 @@ pub(crate) const BEAT: Duration = Duration::from_secs(10);
 pub(crate) struct EventStream {
     hub: Arc<SessionHub>,
     closing: CancellationToken,
-    signal: watch::Receiver<u64>,
+    signal: watch::Receiver<HubChanges>,
     cursor: EventCursor,
     follows_all: bool,
     followed: Vec<FollowedSession>,
@@ -46,6 +46,8 @@ pub(crate) struct EventStream {
     states: HashMap<String, SessionBrief>,
     /// The names of the open ones; none until they were told once.
     questions: Option<QuestionNames>,
+    /// The changes of whole sessions that were told, as the hub counts them.
+    standing: Option<u64>,
     is_greeted: bool,
     beat: Instant,
 }
@@ -86,6 +88,7 @@ impl EventStream {
             at: 0,
             states: HashMap::new(),
             questions: None,
+            standing: None,
             is_greeted: false,
             beat: Instant::now() + BEAT,
         };
@@ -122,9 +125,15 @@ impl EventStream {
         }
         loop {
             // What changes from here on wakes the wait below.
-            self.signal.borrow_and_update();
-            self.follow_new().await;
-            if let Some(event) = self.changed() {
+            let standing = Some(self.signal.borrow_and_update().standing);
+            if self.standing != standing {
+                self.follow_new().await;
+                if let Some(event) = self.changed_state().or_else(|| self.changed_questions()) {
+                    return Some(event);
+                }
+                self.standing = standing;
+            }
+            if let Some(event) = self.changed_items() {
                 return Some(event);
             }
             tokio::select! {
@@ -167,10 +176,6 @@ impl EventStream {
             stays
         });
         *at = 0;
-    }
-
-    fn changed(&mut self) -> Option<Bytes> {
-        self.changed_state().or_else(|| self.changed_questions()).or_else(|| self.changed_items())
     }
 
     fn changed_state(&mut self) -> Option<Bytes> {

@@ -8,6 +8,7 @@ mod hub_error;
 mod live_session;
 mod live_task;
 mod project_port;
+mod queue_room;
 mod session_feed;
 mod shared_rules;
 
@@ -90,23 +91,30 @@ impl ServedProject {
 }
 
 /// Tells readers that something has changed.
-#[derive(Clone, Debug)]
-pub struct HubSignal(Arc<watch::Sender<u64>>);
+#[derive(Clone, Debug, Default)]
+pub struct HubSignal(Arc<watch::Sender<HubChanges>>);
+
+/// How often something has changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HubChanges {
+    /// What is true of whole sessions: which are open, what they do, what they ask. A reader that has seen this
+    /// count need not look at all of them again because one says a word more.
+    pub standing: u64,
+}
 
 impl HubSignal {
     pub(crate) fn tell(&self) {
-        self.0.send_modify(|changes| *changes += 1);
+        self.0.send_modify(|changes| changes.standing += 1);
+    }
+
+    /// A session has said or printed a little more, and nothing else has changed.
+    pub(crate) fn tell_growth(&self) {
+        self.0.send_modify(|_| ());
     }
 
     /// Is told of every change from now on.
-    pub fn watch(&self) -> watch::Receiver<u64> {
+    pub fn watch(&self) -> watch::Receiver<HubChanges> {
         self.0.subscribe()
-    }
-}
-
-impl Default for HubSignal {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
     }
 }
 
@@ -325,15 +333,15 @@ impl SessionHub {
         live
     }
 
-    /// Closes the session that was not used for the longest time, if there are too many.
+    /// Closes the idle session that was not used for the longest time, if there are too many.
     async fn make_room(&self) -> Result<(), HubError> {
-        let live = self.live_sessions();
+        let mut live = self.live_sessions();
         if live.len() < MOST_OPEN {
             return Ok(());
         }
-        let idle = live.iter().filter(|live| live.is_idle());
-        let oldest = idle.min_by_key(|live| live.used()).ok_or(HubError::TooManyOpen)?;
-        oldest.close().await;
+        live.sort_by_key(|live| live.used());
+        let idle = live.iter().find(|live| live.shut_if_idle()).ok_or(HubError::TooManyOpen)?;
+        idle.close().await;
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::api::SessionBrief;
 use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::event_stream::{BEAT, framed};
-use crate::hub::{LiveSession, ServedProject, SessionFeed, SessionHub};
+use crate::hub::{HubChanges, LiveSession, ServedProject, SessionFeed, SessionHub};
 
 /// The stream of one client.
 pub(crate) struct LogStream {
@@ -27,7 +27,7 @@ pub(crate) struct LogStream {
     project: Arc<ServedProject>,
     feed: Arc<SessionFeed>,
     closing: CancellationToken,
-    signal: watch::Receiver<u64>,
+    signal: watch::Receiver<HubChanges>,
     /// The client has the log up to here.
     sent: u64,
     /// The agent of the session, while it is open here.

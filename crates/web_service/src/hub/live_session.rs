@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use context_manager::AgentOptions;
+use context_manager::{AgentOptions, ContextState};
 use protocol::{AgentRole, Content, Rewind};
 use serde::Serialize;
 use session::{
@@ -15,11 +15,8 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
 
+use super::queue_room::has_room;
 use super::{HubError, HubSignal, ServedProject, SessionFeed};
-
-/// Messages that may wait for a turn, and bytes of them. They are in memory only.
-const MOST_QUEUED: usize = 100;
-const MOST_QUEUED_BYTES: usize = 96 * 1024 * 1024;
 
 /// What the task of a session is asked to do.
 pub(super) enum LiveCommand {
@@ -175,6 +172,10 @@ impl LiveSession {
     ) -> (Self, UnboundedReceiver<LiveCommand>) {
         let (commands, received) = unbounded_channel();
         let opened_at = feed.with(|feed| feed.through());
+        let phase = match session.context().state() {
+            ContextState::Paused(_) => LivePhase::Paused,
+            _ => LivePhase::Idle,
+        };
         let live = Self {
             opened_at,
             id: session.id().clone(),
@@ -183,7 +184,7 @@ impl LiveSession {
             inbox: Arc::clone(session.inbox()),
             agent: Mutex::new(LiveAgent::of(session)),
             signal,
-            phase: Mutex::new(LivePhase::Idle),
+            phase: Mutex::new(phase),
             names: Mutex::default(),
             commands,
             closed: watch::Sender::new(false),
@@ -224,11 +225,18 @@ impl LiveSession {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing is lost if it is closed here.
-    pub(super) fn is_idle(&self) -> bool {
-        matches!(*self.phase(), LivePhase::Idle)
+    /// Takes no more messages if nothing is lost by that: no turn runs, nothing waits, no job goes on. Answers
+    /// whether it was so.
+    pub(super) fn shut_if_idle(&self) -> bool {
+        // Under the lock: a message that comes now is refused, or begins a turn before.
+        let mut phase = self.phase();
+        let is_idle = matches!(*phase, LivePhase::Idle | LivePhase::Paused)
             && self.inbox.waiting().is_empty()
-            && self.executor().running_jobs() == 0
+            && self.executor().running_jobs() == 0;
+        if is_idle {
+            *phase = LivePhase::Closed;
+        }
+        is_idle
     }
 
     /// Its questions.
@@ -323,6 +331,7 @@ impl LiveSession {
                 let cancel = CancellationToken::new();
                 *phase = LivePhase::Working(cancel.clone());
                 let _ = self.commands.send(LiveCommand::Continue(cancel));
+                self.signal.tell();
                 Ok(())
             }
             LivePhase::Working(_) => Err(HubError::Working),
@@ -462,21 +471,4 @@ impl LiveSession {
     fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether one more message may wait. The first may be of any length.
-fn has_room(inbox: &Inbox, content: &[Content]) -> bool {
-    let waiting = inbox.waiting();
-    let queued: usize = waiting.iter().map(|message| length(&message.content)).sum();
-    waiting.is_empty()
-        || (waiting.len() < MOST_QUEUED && queued + length(content) <= MOST_QUEUED_BYTES)
-}
-
-fn length(content: &[Content]) -> usize {
-    let lengths = content.iter().map(|part| match part {
-        Content::Text { text } => text.len(),
-        Content::Image(image) => image.base64().map_or(0, str::len),
-        _ => 0,
-    });
-    lengths.sum()
 }

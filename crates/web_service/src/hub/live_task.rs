@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use protocol::{ActivityData, LogEntry, TurnEnd};
 use session::{Session, SessionError, TurnOutcome};
-use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -73,13 +72,8 @@ async fn work(
     loop {
         let command = match tokio::time::timeout(IDLE_TIME, commands.recv()).await {
             Ok(command) => command,
-            Err(_) if session.executor().running_jobs() > 0 => continue,
-            // They are nowhere else.
-            Err(_) if !live.inbox().waiting().is_empty() => continue,
-            Err(_) => match close_if_idle(live, &mut commands) {
-                Some(command) => Some(command),
-                None => break,
-            },
+            Err(_) if live.shut_if_idle() => break,
+            Err(_) => continue,
         };
         match command {
             None | Some(LiveCommand::Close) => break,
@@ -91,7 +85,7 @@ async fn work(
             Some(LiveCommand::Rewind { to, files, done }) => {
                 let result = session.rewind(to, files).await.map_err(HubError::from);
                 *live.phase() = LivePhase::Idle;
-                live.feed().change(|_| ());
+                live.feed().tell();
                 let _ = done.send(result);
             }
             Some(LiveCommand::Change { change, before, done }) => {
@@ -99,28 +93,13 @@ async fn work(
                 let _ = renewed.send(new_sources(&session));
                 live.renew(&session);
                 *live.phase() = before;
-                live.feed().change(|_| ());
+                live.feed().tell();
                 let _ = done.send(result.map_err(HubError::from));
             }
         }
     }
     *live.phase() = LivePhase::Closed;
     session.close().await;
-}
-
-/// Closes the session for clients unless one has just asked for something.
-fn close_if_idle(
-    live: &LiveSession,
-    commands: &mut UnboundedReceiver<LiveCommand>,
-) -> Option<LiveCommand> {
-    let mut phase = live.phase();
-    match commands.try_recv() {
-        Ok(command) => Some(command),
-        Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-            *phase = LivePhase::Closed;
-            None
-        }
-    }
 }
 
 /// Works on the queue, message by message.
@@ -131,7 +110,10 @@ async fn turns(live: &LiveSession, session: &mut Session, cancel: CancellationTo
             after(live, session, outcome).await;
         }
         // It was withdrawn.
-        None => *live.phase() = LivePhase::Idle,
+        None => {
+            *live.phase() = LivePhase::Idle;
+            live.feed().tell();
+        }
     }
 }
 
@@ -179,7 +161,7 @@ async fn after(
                 }
             }
         };
-        live.feed().change(|_| ());
+        live.feed().tell();
         let Some(cancel) = next else { return };
         let Some(taken) = live.first_queued() else { continue };
         outcome = turn(session, taken, &cancel).await;
@@ -200,14 +182,14 @@ async fn tell(
             Some(renewal) = renewals.recv() => (sources.activity, sources.questions) = renewal,
             Some(event) = sources.activity.next() => match &event.data {
                 ActivityData::ToolOutputChunk { chunk } => {
-                    live.feed().change(|feed| feed.output(&event.call_id, chunk));
+                    live.feed().grow(|feed| feed.output(&event.call_id, chunk));
                 }
                 ActivityData::ToolCallEnd { preview, .. } => {
-                    live.feed().change(|feed| feed.preview(&event.call_id, preview));
+                    live.feed().grow(|feed| feed.preview(&event.call_id, preview));
                 }
                 _ => {}
             },
-            Ok(()) = sources.questions.changed() => live.feed().change(|_| ()),
+            Ok(()) = sources.questions.changed() => live.feed().tell(),
             () = done.cancelled() => break,
         }
     }

@@ -60,6 +60,7 @@ impl SessionFeed {
     pub(super) async fn take(&self, entry: &LogEntry) {
         let taken = self.with(|feed| feed.take(entry));
         match taken {
+            Taken::Applied if entry.event.is_delta() => self.signal.tell_growth(),
             Taken::Applied => self.signal.tell(),
             Taken::Known => {}
             // If the log cannot be read now, the next entry shows the same gap.
@@ -68,8 +69,13 @@ impl SessionFeed {
     }
 
     /// Takes what is not in the log.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Feed)) {
-        self.with(change);
+    pub(super) fn grow(&self, grow: impl FnOnce(&mut Feed)) {
+        self.with(grow);
+        self.signal.tell_growth();
+    }
+
+    /// What the session does or asks has changed.
+    pub(super) fn tell(&self) {
         self.signal.tell();
     }
 

@@ -111,3 +111,30 @@ fn a_service_that_is_asked_to_end_releases_its_sessions() {
     second.say(&session, "Are you there?");
     watcher.until("an answer", |seen| texts(&seen.items_of(&session)).contains(&"Here."));
 }
+
+#[test]
+fn a_turn_that_was_paused_can_go_on_after_the_service_was_killed() {
+    let project = Fixture::new(PROJECT);
+    let reading = Reply::text("I look. ").and_call("read_file", json!({"path": "notes.txt"}));
+    let model = ModelServer::start([reading, Reply::text("Zero.")]);
+    let address = model.base_url();
+    let more = ["--provider", "anthropic", "--base-url", &address, "--max-turns", "1"];
+    let service = Service::start_with(&project, &more);
+    let session = service.begin();
+    let mut watcher = service.watch(&session);
+    service.say(&session, "What is in the notes?");
+    watcher.until("the pause", |seen| seen.states.get(&session).is_some_and(|it| it == "paused"));
+    service.kill();
+
+    let service = Service::start_with(&project, &more);
+    let mut watcher = service.watch(&session);
+    service.post(&format!("/api/sessions/{session}/continue"), json!({}));
+    watcher.until("the end of the turn", |seen| {
+        seen.states.get(&session).is_some_and(|state| state == "idle")
+    });
+    let items = service.items(&session);
+    assert!(texts(&items).contains(&"Zero."), "{items:?}");
+    assert_eq!(items.iter().filter(|item| item["kind"] == "message").count(), 1);
+    let again = service.try_post(&format!("/api/sessions/{session}/continue"), json!({}));
+    assert_eq!(again.status, 409);
+}
