@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use protocol::{ApprovalResponse, Settings, Usage, estimate_tokens};
+use protocol::{ApprovalResponse, Settings, Usage};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use crate::call_waiting::CallWaiting;
+use crate::event_data::EventData;
 
 /// The kinds of events that are read; a query need not fetch others.
 pub(crate) const KINDS: [&str; 10] = [
@@ -73,7 +74,7 @@ struct ReadRow<'a> {
     path: &'a str,
     kind: &'a str,
     at: i64,
-    data: &'a str,
+    data: EventData<'a>,
 }
 
 #[derive(Default)]
@@ -103,7 +104,7 @@ impl CallReader {
         &mut self,
         kind: &str,
         at: i64,
-        data: &str,
+        data: EventData<'_>,
         seen: &mut dyn FnMut(Observation<'_>),
     ) {
         self.read_in(&ReadRow { path: "", kind, at, data }, seen);
@@ -117,7 +118,8 @@ impl CallReader {
             let Some(kind) = nested.entry.get("type").and_then(Value::as_str) else { return };
             // The entries of a sub-agent say nothing of time; the one that holds them does.
             let data = nested.entry.to_string();
-            return self.read_in(&ReadRow { path: &path, kind, at, data: &data }, seen);
+            return self
+                .read_in(&ReadRow { path: &path, kind, at, data: EventData::Plain(&data) }, seen);
         }
         if !self.scopes.contains_key(path) {
             // A sub-agent without settings of its own has those of its parent.
@@ -169,7 +171,7 @@ impl AgentScope {
             "call_ended" => {
                 let mut ended: SlimEnd = parse(data)?;
                 ended.duration_ms = waiting.ended(path, &ended.call_id, at, ended.duration_ms);
-                self.end(&ended, estimate_tokens(data), seen)?;
+                self.end(&ended, data.tokens(), seen)?;
             }
             _ => {}
         }
@@ -241,12 +243,12 @@ fn verdict(response: &ApprovalResponse) -> ApprovalVerdict {
     }
 }
 
-fn parse<T: DeserializeOwned>(data: &str) -> Option<T> {
+fn parse<T: DeserializeOwned>(data: EventData<'_>) -> Option<T> {
     #[derive(Deserialize)]
     struct Event<T> {
         data: T,
     }
-    serde_json::from_str::<Event<T>>(data).ok().map(|event| event.data)
+    data.parse::<Event<T>>().ok().map(|event| event.data)
 }
 
 #[derive(Deserialize)]
@@ -366,7 +368,9 @@ mod tests {
         for event in events {
             let kind = event["type"].as_str().unwrap();
             let at = event["at"].as_i64().unwrap_or_default();
-            reader.read(kind, at, &event.to_string(), &mut |seen| all.push(format!("{seen:?}")));
+            let data = event.to_string();
+            reader
+                .read(kind, at, EventData::Plain(&data), &mut |seen| all.push(format!("{seen:?}")));
         }
         all
     }

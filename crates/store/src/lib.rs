@@ -16,6 +16,7 @@ mod check;
 mod cut;
 mod days;
 mod error;
+mod event_data;
 mod favourites;
 mod found_messages;
 mod id;

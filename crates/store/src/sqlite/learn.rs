@@ -5,11 +5,11 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
 use super::Inner;
 use super::db::Db;
-use super::packed::EventText;
 use super::read::list;
 use super::write::signed;
 use crate::call_reader::{CallReader, KINDS, Observation};
 use crate::days::DaysCounter;
+use crate::event_data::EventData;
 use crate::favourites::{Learner, Lesson, Topic, summarise};
 use crate::id::now_ms;
 use crate::stats::StatsCounter;
@@ -80,7 +80,7 @@ async fn follow(
             row.try_get::<&str, _>("session"),
             row.try_get::<i64, _>("at"),
             row.try_get::<&str, _>("kind"),
-            row.try_get::<EventText, _>("data"),
+            row.try_get::<EventData<'_>, _>("data"),
             row.try_get::<bool, _>("counts_elsewhere"),
         ) else {
             continue;
@@ -90,7 +90,7 @@ async fn follow(
             current = Some((id, CallReader::default()));
         }
         if let Some((id, reader)) = &mut current {
-            reader.read(kind, at, &data.0, &mut |seen| {
+            reader.read(kind, at, data, &mut |seen| {
                 if !counts_elsewhere {
                     each(id, at, &seen);
                 }

@@ -7,7 +7,6 @@ use std::fmt;
 use std::io::{self, Read as _, Write};
 
 use flate2::Compression;
-use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use protocol::LogEntry;
 use sqlx::encode::IsNull;
@@ -15,13 +14,12 @@ use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteArgumentsBuffer, SqliteTypeInfo, SqliteValueRef};
 use sqlx::{Decode, Encode, Sqlite, Type, TypeInfo as _, ValueRef as _};
 
+use crate::event_data::{EventData, unpacked};
 use crate::row::{self, Row};
 use crate::{SessionId, StoreError};
 
 /// Longer JSON is packed. Nearly all events are shorter by far, and stay readable for other programs.
 const PACKED_FROM: usize = 256 * 1024;
-/// No row can hold more text than this, so whatever unpacks to more was not written by us.
-const LONGEST: u64 = 1_000_000_000;
 
 /// A row as it is written.
 pub(super) struct PackedRow {
@@ -161,12 +159,32 @@ impl Type<Sqlite> for EventText {
 
 impl<'r> Decode<'r, Sqlite> for EventText {
     fn decode(value: SqliteValueRef<'r>) -> Result<Self, BoxDynError> {
-        if value.type_info().name() != "BLOB" {
-            return Ok(Self(<String as Decode<Sqlite>>::decode(value)?));
-        }
-        let packed = <&[u8] as Decode<Sqlite>>::decode(value)?;
-        let mut text = String::new();
-        DeflateDecoder::new(packed).take(LONGEST).read_to_string(&mut text)?;
-        Ok(Self(text))
+        Ok(Self(match EventData::decode(value)? {
+            EventData::Plain(text) => text.to_owned(),
+            EventData::Packed(packed) => {
+                let mut text = String::new();
+                unpacked(packed).read_to_string(&mut text)?;
+                text
+            }
+        }))
+    }
+}
+
+impl Type<Sqlite> for EventData<'_> {
+    fn type_info() -> SqliteTypeInfo {
+        EventText::type_info()
+    }
+
+    fn compatible(kind: &SqliteTypeInfo) -> bool {
+        EventText::compatible(kind)
+    }
+}
+
+impl<'r> Decode<'r, Sqlite> for EventData<'r> {
+    fn decode(value: SqliteValueRef<'r>) -> Result<Self, BoxDynError> {
+        Ok(match value.type_info().name() {
+            "BLOB" => Self::Packed(<&[u8] as Decode<Sqlite>>::decode(value)?),
+            _ => Self::Plain(<&str as Decode<Sqlite>>::decode(value)?),
+        })
     }
 }
