@@ -35,6 +35,8 @@ Commands:
   bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
   bench answers           Tokens of answers to everyday questions beside other agents, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
+  bench connected [--quick]
+                          Foreign MCP servers, good and bad ones, and editors, against targets.
   bench exec [--quick]    Costs of confining a command beside bubblewrap, against targets.
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
         ["bench", "agent", "--quick"] => bench::agent(bench::Effort::Quick),
         ["bench", "answers"] => bench::answers(),
         ["bench", "changes"] => bench::changes(),
+        ["bench", "connected"] => bench::connected(bench::Effort::Full),
+        ["bench", "connected", "--quick"] => bench::connected(bench::Effort::Quick),
         ["bench", "exec"] => bench::exec(bench::Effort::Full),
         ["bench", "exec", "--quick"] => bench::exec(bench::Effort::Quick),
         ["bench", "search"] => bench::search(None, bench::Effort::Full),

@@ -33,12 +33,8 @@ impl Client {
     /// Starts the server and shakes hands; the time runs from before the start of the process to
     /// the last byte of the answer to `initialize`.
     pub(crate) fn start(command: &mut Command) -> Result<(Client, Duration)> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let start = Instant::now();
-        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        let stdin = child.stdin.take().context("standard input is piped")?;
-        let stdout = BufReader::new(child.stdout.take().context("standard output is piped")?);
-        let mut client = Client { child, stdin, stdout, line: Vec::new(), last_id: 0 };
+        let mut client = Self::spawn(command)?;
         let info = json!({"name": "toolkiln-bench", "version": "1"});
         let params =
             json!({"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": info});
@@ -47,6 +43,15 @@ impl Client {
         client.result().context("initialize")?;
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
         Ok((client, time))
+    }
+
+    /// Starts the server, and says nothing to it yet.
+    pub(crate) fn spawn(command: &mut Command) -> Result<Client> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+        let stdin = child.stdin.take().context("standard input is piped")?;
+        let stdout = BufReader::new(child.stdout.take().context("standard output is piped")?);
+        Ok(Client { child, stdin, stdout, line: Vec::new(), last_id: 0 })
     }
 
     /// Sends a request and reads lines until its response, which [`Self::result`] and
