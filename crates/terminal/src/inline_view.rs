@@ -53,8 +53,10 @@ pub struct InlineView<W> {
     drawn: LiveLines,
     /// The row of the living part that the cursor is in.
     row: usize,
-    /// The end of the finished text.
+    /// The end of the finished text, as far as it stands below what another program has written.
     kept: VecDeque<KeptLine>,
+    /// Another program has written to the terminal.
+    is_shared: bool,
 }
 
 /// A finished line, and the rows that it had when it was written last.
@@ -74,7 +76,8 @@ impl KeptLine {
 impl<W: Write> InlineView<W> {
     /// Begins at the start of a line of the terminal.
     pub fn new(out: W, size: ScreenSize) -> Self {
-        Self { out, size, drawn: LiveLines::default(), row: 0, kept: VecDeque::new() }
+        let (drawn, kept) = (LiveLines::default(), VecDeque::new());
+        Self { out, size, drawn, row: 0, kept, is_shared: false }
     }
 
     /// The size that is drawn for.
@@ -112,10 +115,21 @@ impl<W: Write> InlineView<W> {
         self.size = size;
         self.drawn = LiveLines::default();
         self.row = 0;
+        self.kept.clear();
+        self.is_shared = true;
+    }
+
+    /// Whether lines of another program may be visible, which nobody could write again.
+    fn shows_others(&self, size: ScreenSize) -> bool {
+        let own: usize = self.kept.iter().map(|line| line.rows_at(size.columns)).sum();
+        self.is_shared && own < size.rows
     }
 
     /// Draws everything that is visible again, after the terminal has changed its size.
     pub fn redraw(&mut self, size: ScreenSize, live: &LiveLines) -> io::Result<usize> {
+        if self.shows_others(size) {
+            return self.redraw_below(size, live);
+        }
         // The terminal may have wrapped the old rows anew, so where they are is not known. If it has not, this much of
         // them is visible, also in part, and lost if it is not written again.
         let is_lower = size.rows < self.size.rows;
@@ -137,6 +151,19 @@ impl<W: Write> InlineView<W> {
         self.end(live, out)
     }
 
+    /// Draws the living part again where it stands. Where the terminal has wrapped it anew, some of its old rows stay
+    /// above it: whatever takes them away could take more than them.
+    fn redraw_below(&mut self, size: ScreenSize, live: &LiveLines) -> io::Result<usize> {
+        self.size = size;
+        let live = self.fitting(live);
+        let mut out = format!("{BEGIN_UPDATE}{HIDE_CURSOR}");
+        self.row = self.row.min(size.rows.saturating_sub(1));
+        self.go_to_row(0, &mut out);
+        out.push_str(CLEAR_BELOW);
+        self.write_rows(&live, &mut out);
+        self.end(live, out)
+    }
+
     /// Takes the living part away, so that something else can be written below the finished text.
     pub fn clear(&mut self) -> io::Result<()> {
         let mut out = String::new();
@@ -153,6 +180,7 @@ impl<W: Write> InlineView<W> {
         self.drawn = LiveLines::default();
         self.row = 0;
         self.kept.clear();
+        self.is_shared = false;
         self.out.write_all(format!("{HOME}{CLEAR_ALL}").as_bytes())?;
         self.out.flush()
     }

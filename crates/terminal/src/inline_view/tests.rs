@@ -124,6 +124,28 @@ fn what_another_program_has_written_stays_above_the_living_lines() {
 }
 
 #[test]
+fn what_another_program_has_written_outlives_a_resize() {
+    let mut terminal = FakeTerminal::new(20, 8);
+    let idle = live(&["> ", "idle"], (0, 2));
+    terminal.frame("one\n", &idle);
+    terminal.view.clear().unwrap();
+    terminal.pass_on();
+    terminal.parser.process(b"$ date\r\nMonday\r\n$ fg\r\n");
+    terminal.view.go_on(ScreenSize { columns: 20, rows: 8 });
+    terminal.frame("two\n", &idle);
+    for (columns, rows) in [(24, 8), (24, 10), (18, 10), (18, 7)] {
+        terminal.resize(columns, rows, &idle);
+        assert_eq!(terminal.screen(), "one\n$ date\nMonday\n$ fg\ntwo\n> \nidle");
+        assert_eq!(terminal.cursor(), (5, 2));
+    }
+    // Once our own lines fill the screen, all of it is drawn again.
+    let text: String = (1..=9).map(|line| format!("line {line}\n")).collect();
+    terminal.frame(&text, &idle);
+    terminal.resize(20, 5, &idle);
+    assert_eq!(terminal.screen(), "line 7\nline 8\nline 9\n> \nidle");
+}
+
+#[test]
 fn the_terminal_obeys_nothing_that_a_line_holds() {
     let mut terminal = FakeTerminal::new(40, 6);
     let hostile = "\x1b[2Jgone\x1b]0;title\x07\rover";
