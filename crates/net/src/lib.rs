@@ -4,7 +4,9 @@
 //! judged address is dialled ([`Dialer`]). Commands in the sandbox, model providers and the web tools
 //! all connect through here, so that there is one judge and one dialler.
 //!
-//! [`Transport`] is HTTP over such connections, with TLS and the proxies of the environment.
+//! [`Transport`] is HTTP over such connections, with TLS and the proxies of the environment;
+//! [`WebClient`] is one exchange with a web server over it, with redirects that are judged again and
+//! bounds on everything. With a proxy, the proxy resolves names: then a name is judged by its form.
 //!
 //! It must never know a tool, a model or a policy. It reads no file but the system's certificates, and
 //! no variable but those that name them.
@@ -20,6 +22,8 @@ mod signal;
 mod transport;
 mod upstream;
 mod waiting;
+mod web_client;
+mod web_url;
 
 pub use address::{AddressKind, AddressRange, judge};
 pub use allowance::{Allowance, InvalidAllowance};
@@ -34,3 +38,7 @@ pub use transport::{
 };
 pub use upstream::{InvalidUpstream, Upstream};
 pub use waiting::{Stop, wait};
+pub use web_client::{
+    MAX_REDIRECTS, MayFollow, NotFollowed, WebCall, WebClient, WebError, WebReply,
+};
+pub use web_url::{InvalidWebUrl, WebUrl};

@@ -25,7 +25,7 @@ pub use connect::InvalidProxy;
 /// How long an idle connection is kept. Servers commonly close theirs after one to two minutes.
 const IDLE: Duration = Duration::from_secs(60);
 /// The longest head of an answer.
-const HEAD_BYTES: usize = 64 * 1024;
+pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 /// The same for HTTP/2, which takes another type.
 const HEADER_LIST_BYTES: u32 = 64 * 1024;
 
