@@ -15,8 +15,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
+use net::Allowance;
 use protocol::{AgentRole, visible};
-use sandbox::{Allowance, LayerLimits};
+use sandbox::LayerLimits;
 use terminal::NotificationKind;
 use toml::Value;
 use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};

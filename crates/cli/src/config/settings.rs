@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use context_manager::Effort;
+use net::Allowance;
 use protocol::PermissionSet;
-use sandbox::Allowance;
 use serde::{Deserialize, Serialize, Serializer};
 use terminal::NotificationKind;
 use tool_system::policy::{ApprovalMode, CommandMode, Rule};
