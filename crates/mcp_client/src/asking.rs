@@ -74,7 +74,8 @@ fn question(params: &Value) -> Option<(String, Map<String, Value>, Option<Value>
 /// ` (one of a, b)` for a field with a fixed choice.
 fn options(field: &Value) -> String {
     let listed = field["enum"].as_array().map(|all| all.iter().collect::<Vec<_>>());
-    let titled = || field["oneOf"].as_array().map(|all| all.iter().map(|one| &one["const"]).collect());
+    let titled =
+        || field["oneOf"].as_array().map(|all| all.iter().map(|one| &one["const"]).collect());
     let all: Vec<String> = listed
         .or_else(titled)
         .unwrap_or_default()

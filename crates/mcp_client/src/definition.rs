@@ -92,7 +92,7 @@ impl ForeignDefinition {
         if tool.len() > MAX_NAME_BYTES {
             return Err(format!("its name is longer than {MAX_NAME_BYTES} bytes"));
         }
-        let facts = Facts::of(listed);
+        let facts = DefinitionFacts::of(listed);
         let canonical = json!([identity.to_string(), tool, sorted(&facts.as_value())]).to_string();
         if canonical.len() > MAX_BYTES {
             return Err(format!("its definition is larger than {MAX_BYTES} bytes"));
@@ -137,7 +137,7 @@ impl ForeignDefinition {
 }
 
 /// Those parts of a definition that mean something to a model or to us.
-struct Facts<'v> {
+struct DefinitionFacts<'v> {
     title: &'v str,
     description: &'v str,
     input: Value,
@@ -145,7 +145,7 @@ struct Facts<'v> {
     annotations: Value,
 }
 
-impl<'v> Facts<'v> {
+impl<'v> DefinitionFacts<'v> {
     fn of(listed: &'v Value) -> Self {
         let text = |key: &str| listed[key].as_str().unwrap_or_default();
         let value = |key: &str| listed.get(key).cloned().unwrap_or_default();
@@ -243,7 +243,8 @@ mod tests {
             other[key] = value;
             changed.push(one(other).hash);
         }
-        changed.push(ServerTools::read("notes", ContentHash::of(b"x"), &[add()], None).tools[0].hash);
+        changed
+            .push(ServerTools::read("notes", ContentHash::of(b"x"), &[add()], None).tools[0].hash);
         assert!(changed.iter().all(|hash| *hash != known.hash));
         let mut turned = add();
         turned["annotations"] = json!({"destructiveHint": true, "readOnlyHint": false});

@@ -55,9 +55,9 @@ impl<'s> Writer<'s> {
             Value::Object(fields) if place == Place::Schema => self.schema(fields, depth),
             Value::Object(fields) => {
                 let inner = if place == Place::Names { Place::Schema } else { Place::Data };
-                let each = fields.iter().map(|(name, value)| {
-                    Ok((name.clone(), self.value(value, depth + 1, inner)?))
-                });
+                let each = fields
+                    .iter()
+                    .map(|(name, value)| Ok((name.clone(), self.value(value, depth + 1, inner)?)));
                 Ok(Value::Object(each.collect::<Result<_, String>>()?))
             }
             Value::Array(items) => {
@@ -157,7 +157,9 @@ mod tests {
             "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
         });
         insta::assert_snapshot!(written_out(&tree).unwrap(), @r#"{"type":"object","properties":{"next":{"type":"object","properties":{"next":{}}}}}"#);
-        for endless in [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}, {"$ref": "#/allOf/0"}]})] {
+        for endless in
+            [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}, {"$ref": "#/allOf/0"}]})]
+        {
             assert!(written_out(&endless).is_ok(), "{endless}");
         }
     }

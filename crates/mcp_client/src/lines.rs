@@ -4,6 +4,8 @@ use memchr::memchr;
 
 /// Bytes of one message. A larger one is dropped while it comes.
 pub(crate) const MAX_LINE: usize = 16 << 20;
+/// Bytes of one message after which its end is no longer waited for.
+const MAX_SKIPPED: usize = 512 << 20;
 /// A buffer that has grown beyond this is freed once its line is taken.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -22,11 +24,18 @@ pub(crate) struct LineSplitter {
     begun: Vec<u8>,
     /// The rest of a line that is too long is skipped.
     skips: bool,
+    /// Bytes of it so far.
+    skipped: usize,
 }
 
 impl LineSplitter {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, begun: Vec::new(), skips: false }
+        Self { limit, begun: Vec::new(), skips: false, skipped: 0 }
+    }
+
+    /// Whether the line that is skipped is so long that it may never end.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.skips && self.skipped > MAX_SKIPPED
     }
 
     /// Takes the next piece of the stream.
@@ -49,11 +58,13 @@ impl LineSplitter {
             }
         }
         if self.skips {
+            self.skipped = self.skipped.saturating_add(bytes.len());
             return;
         }
         if self.begun.len() + bytes.len() > self.limit {
             self.begun = Vec::new();
             self.skips = true;
+            self.skipped = 0;
             return take(Line::TooLong);
         }
         self.begun.extend_from_slice(bytes);

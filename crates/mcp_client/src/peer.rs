@@ -31,7 +31,7 @@ pub(crate) struct Peer {
 #[derive(Default)]
 struct Held {
     last_id: u64,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, WaitingRequest>,
     /// Why there will be no more answers.
     end: Option<String>,
     stderr: VecDeque<u8>,
@@ -40,7 +40,7 @@ struct Held {
 }
 
 /// A request that waits for its answer.
-struct Open {
+struct WaitingRequest {
     reply: oneshot::Sender<Reply>,
     news: mpsc::Sender<News>,
     /// Whether the user can be asked for it.
@@ -60,7 +60,10 @@ pub(crate) enum Reply {
 pub(crate) enum News {
     Progress(Option<String>),
     /// It asks the user something, and waits for the answer under this id.
-    Asks { id: Value, params: Value },
+    Asks {
+        id: Value,
+        params: Value,
+    },
 }
 
 /// Why a request has no answer.
@@ -99,7 +102,7 @@ impl Peer {
             }
             held.last_id += 1;
             let id = held.last_id;
-            held.open.insert(id, Open { reply: answer, news: told, can_ask });
+            held.open.insert(id, WaitingRequest { reply: answer, news: told, can_ask });
             id
         };
         let opened = OpenRequest { peer: Arc::clone(self), id, reply, news, is_done: false };

@@ -115,9 +115,8 @@ impl ForeignServer {
         };
         let said = records.last_said(&key, identity);
         let only = config.tools.as_deref();
-        let known = said.as_ref().map(|said| {
-            ServerTools::read(name.as_str(), identity, &said.tools, only)
-        });
+        let known =
+            said.as_ref().map(|said| ServerTools::read(name.as_str(), identity, &said.tools, only));
         let life = Life { era: said.and_then(|said| said.era), ..Life::default() };
         Self {
             name,
@@ -194,12 +193,7 @@ impl ForeignServer {
         }
     }
 
-    async fn called(
-        &self,
-        call: &ForeignCall,
-        cx: &ToolContext,
-        asker: &Asker<'_>,
-    ) -> ToolResult {
+    async fn called(&self, call: &ForeignCall, cx: &ToolContext, asker: &Asker<'_>) -> ToolResult {
         let mut is_second = false;
         loop {
             let (peer, era) = self.connected().await?;
@@ -315,7 +309,8 @@ impl ForeignServer {
             if is_well {
                 if peer.take_outdated() {
                     let listed = list_tools(&peer, era).await;
-                    let listed = listed.map_err(|lost| self.unusable_for(&mut life, &peer, lost))?;
+                    let listed =
+                        listed.map_err(|lost| self.unusable_for(&mut life, &peer, lost))?;
                     self.take(era, listed);
                 }
                 return Ok((peer, era));
@@ -426,8 +421,9 @@ impl ForeignServer {
 
     fn late(&self) -> ToolError {
         let (name, seconds) = (&self.name, self.config.timeout);
-        let message =
-            format!("the MCP server {name} did not answer within {seconds} s; the call was withdrawn");
+        let message = format!(
+            "the MCP server {name} did not answer within {seconds} s; the call was withdrawn"
+        );
         ToolError::new(ErrorCode::Timeout, message)
             .suggest("It may have had its effect all the same. Find out before you repeat it.")
     }
@@ -454,7 +450,8 @@ impl ForeignServer {
                 ToolError::new(kind, format!("the MCP server {name} refused the call: {message}"))
             }
             _ => {
-                let message = format!("the answer of the MCP server {name} is too large to be read");
+                let message =
+                    format!("the answer of the MCP server {name} is too large to be read");
                 ToolError::new(ErrorCode::ExecutionError, message)
                     .suggest("Ask it for less at once.")
             }

@@ -165,8 +165,7 @@ impl ServerConfig {
     /// server, and nothing that was approved for this one holds for it.
     pub(crate) fn identity(&self, origin: &str) -> ContentHash {
         let Self { command, args, url, env, set, network, read, .. } = self;
-        let facts =
-            (origin, command, args, url, env, set, network, read, self.reads_project());
+        let facts = (origin, command, args, url, env, set, network, read, self.reads_project());
         // Plain data that cannot fail to serialise.
         ContentHash::of(&serde_json::to_vec(&facts).unwrap_or_default())
     }

@@ -85,11 +85,9 @@ impl ServerProgram {
         let spec = self.spec();
         match self.unconfined {
             true => Unconfined::new(self.profile())?.run(&spec, options, on_output),
-            false => Sandbox::new(self.profile(), self.launcher.clone())?.run(
-                &spec,
-                options,
-                on_output,
-            ),
+            false => {
+                Sandbox::new(self.profile(), self.launcher.clone())?.run(&spec, options, on_output)
+            }
         }
     }
 }
@@ -140,7 +138,12 @@ pub(crate) fn start(program: ServerProgram, peer: &Arc<Peer>) -> Result<(), Stri
         let ran = program.run(options, |OutputChunk { stream, bytes }| {
             let Some(peer) = heard.upgrade() else { return canceller.cancel() };
             match stream {
-                Stream::Stdout => lines.feed(bytes, |line| peer.take(line)),
+                Stream::Stdout => {
+                    lines.feed(bytes, |line| peer.take(line));
+                    if lines.is_endless() {
+                        canceller.cancel();
+                    }
+                }
                 Stream::Stderr => peer.note_stderr(bytes),
             }
         });

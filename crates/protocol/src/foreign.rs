@@ -109,13 +109,8 @@ mod tests {
     #[test]
     fn a_question_of_a_server_names_it_and_shows_the_answer_that_would_be_sent() {
         let asks = Some("Your name?\n\u{1b}[1mNow!".to_owned());
-        let question = ForeignCall {
-            asks,
-            unapproved: None,
-            network: false,
-            destructive: false,
-            ..call()
-        };
+        let question =
+            ForeignCall { asks, unapproved: None, network: false, destructive: false, ..call() };
         insta::assert_snapshot!(describe_foreign(&question), @r#"
         The MCP server notes asks, while its tool add\u{202E} runs:
           Your name?

@@ -83,7 +83,12 @@ async fn a_flood_of_news_is_dropped_and_the_answer_arrives() {
     let (peer, _) = peer();
     let mut open = call(&peer);
     for at in 0..10_000 {
-        say(&peer, &format!(r#"{{"method":"notifications/progress","params":{{"progressToken":1,"progress":{at},"total":9,"message":"m"}}}}"#));
+        say(
+            &peer,
+            &format!(
+                r#"{{"method":"notifications/progress","params":{{"progressToken":1,"progress":{at},"total":9,"message":"m"}}}}"#
+            ),
+        );
         say(&peer, r#"{"method":"notifications/message","params":{"data":"x"}}"#);
     }
     say(&peer, r#"{"id":1,"result":"done"}"#);
