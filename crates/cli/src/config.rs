@@ -8,6 +8,7 @@ mod layers;
 mod narrowing;
 mod provider;
 mod schema;
+mod server_edit;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
+use mcp_client::{ServerConfig, ServerName};
 use net::Allowance;
 use protocol::{AgentRole, visible};
 use sandbox::LayerLimits;
@@ -66,6 +68,8 @@ pub(crate) struct Config {
     roles: BTreeMap<String, RoleConfig>,
     /// How the user is called back to the terminal.
     pub(crate) notify: NotificationKind,
+    /// Foreign MCP servers.
+    pub(crate) servers: BTreeMap<ServerName, ServerConfig>,
     /// The files that were read.
     pub(crate) sources: Vec<String>,
     /// Every value with where it came from.
@@ -150,6 +154,7 @@ impl Config {
             agent: settings.agent,
             roles: settings.roles,
             notify: settings.terminal.notify.into(),
+            servers: checked_servers(settings.mcp.servers)?,
             sources,
             layers,
         })
@@ -274,6 +279,15 @@ fn rules(layers: &Layers) -> anyhow::Result<Vec<Rule>> {
     Ok(rules)
 }
 
+fn checked_servers(
+    servers: BTreeMap<ServerName, ServerConfig>,
+) -> anyhow::Result<BTreeMap<ServerName, ServerConfig>> {
+    match servers.iter().find_map(|(name, server)| Some((name, server.mistake()?))) {
+        Some((name, mistake)) => bail!("mcp.servers.{name}: {mistake}"),
+        None => Ok(servers),
+    }
+}
+
 fn checks(configured: ChecksConfig) -> anyhow::Result<Vec<EditCheck>> {
     let made = configured.after_edit.into_iter().map(|check| {
         let CheckConfig { name, command, paths, timeout } = check;
@@ -333,6 +347,20 @@ impl UserFileDraft {
         let text = edit::with_model(&before, entries).with_context(|| {
             let section = edit::section(entries);
             format!("{} cannot be edited safely; put this into it:\n\n{section}", path.display())
+        })?;
+        Ok(Self { path, is_changed: text != before, text })
+    }
+
+    /// Adds a server, or takes one out if there is no configuration for it.
+    pub(crate) fn with_server(
+        environment: &Environment,
+        name: &ServerName,
+        server: Option<&ServerConfig>,
+    ) -> anyhow::Result<Self> {
+        let path = user_file(environment).context("neither XDG_CONFIG_HOME nor HOME is set")?;
+        let before = user_text(environment)?.map(|user| user.text).unwrap_or_default();
+        let text = server_edit::with_server(&before, name, server).with_context(|| {
+            format!("{} cannot be edited safely; edit [mcp.servers.{name}] there", path.display())
         })?;
         Ok(Self { path, is_changed: text != before, text })
     }

@@ -157,9 +157,14 @@ struct TrustCandidate {
 
 fn keep(project: &Project, definition: &TrustCandidate) -> anyhow::Result<()> {
     let TrustCandidate { file, text, .. } = definition;
+    keep_trusted(project, file, text)
+}
+
+/// Keeps that the user trusts a file with exactly this text.
+pub(crate) fn keep_trusted(project: &Project, file: &str, text: &str) -> anyhow::Result<()> {
     let state = project.state()?.directory()?;
     let mut trusted = trusted(project)?;
-    trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
+    trusted.files.insert(file.to_owned(), ContentHash::of(text.as_bytes()).to_string());
     project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)
 }
 

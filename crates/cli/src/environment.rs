@@ -155,6 +155,12 @@ pub(crate) fn cache_dir() -> Option<PathBuf> {
     Some(base.join("toolkiln"))
 }
 
+/// The directory for what programs that Toolkiln runs keep for themselves, if it can be told.
+pub(crate) fn data_dir() -> Option<PathBuf> {
+    let own = || Some(absolute("HOME")?.join(".local/share"));
+    Some(absolute("XDG_DATA_HOME").or_else(own)?.join("toolkiln"))
+}
+
 /// What confined commands of the project at `root` see of this machine: the system, the user's
 /// toolchains, and the repository that the project is a worktree of.
 pub(crate) fn confinement(root: &Path) -> Profile {

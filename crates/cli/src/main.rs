@@ -11,6 +11,7 @@ mod diff_view;
 mod environment;
 mod interrupt;
 mod line_questions;
+mod mcp_servers;
 mod model_choice;
 mod output;
 mod project;

@@ -6,10 +6,11 @@ mod remembered;
 mod state;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use jiff::Timestamp;
+use mcp_client::ForeignServers;
 use protocol::ContentHash;
 use sandbox::{Launcher, LayerLimits};
 use tool_system::policy::{ApprovalMode, Policy, Rule};
@@ -24,6 +25,7 @@ use crate::config::{Config, FlagLayer};
 use crate::custom_tools;
 use crate::environment::{Environment, git_identity};
 use crate::line_questions::{self, Terminal};
+use crate::mcp_servers;
 use crate::{environment, output};
 pub(crate) use state::ProjectState;
 use state::unusable;
@@ -51,6 +53,7 @@ pub(crate) struct Project {
     pub(crate) environment: Environment,
     /// None if the environment names no place for it; the project can only be looked at then.
     state: Option<Arc<ProjectState>>,
+    servers: OnceLock<Arc<ForeignServers>>,
 }
 
 impl Project {
@@ -67,13 +70,26 @@ impl Project {
         let config = Config::load(&environment, &workspace, flags)?;
         let path = environment::state_dir().map(|states| states.join(own_name(&workspace)));
         let state = path.map(|path| Arc::new(ProjectState::new(&workspace, path)));
-        Ok(Self { workspace, config, environment, state })
+        Ok(Self { workspace, config, environment, state, servers: OnceLock::new() })
+    }
+
+    /// The same without tools of foreign servers, for what does not use them.
+    pub(crate) fn without_servers(self) -> Self {
+        let _ = self.servers.set(Arc::default());
+        self
+    }
+
+    /// The foreign servers, none of which is started yet. They end with this process. `unconfined` counts
+    /// the first time.
+    pub(crate) fn servers(&self, unconfined: bool) -> &Arc<ForeignServers> {
+        self.servers.get_or_init(|| Arc::new(mcp_servers::of(self, unconfined)))
     }
 
     /// The tools that are not switched off.
     pub(crate) fn registry(&self) -> ToolRegistry {
         let mut registry = ToolRegistry::builtin();
         custom_tools::register(self, &mut registry);
+        self.servers(false).register(&mut registry);
         for name in &self.config.disabled_tools {
             if !registry.disable(name) {
                 output::to_user(&format!(
@@ -126,7 +142,8 @@ impl Project {
 
     fn rules(&self, approval: &ApprovalArgs) -> anyhow::Result<Vec<Rule>> {
         let rules = self.config.rules.iter().cloned().chain(approval.rules()?);
-        Ok(rules.chain(custom_tools::rules(self)).collect())
+        let rules = rules.chain(custom_tools::rules(self));
+        Ok(rules.chain(mcp_servers::rules(self)).collect())
     }
 
     /// The same, made when it is needed: the remembered rules are not read before.
@@ -153,6 +170,7 @@ impl Project {
         lifetime: Lifetime,
     ) -> anyhow::Result<ProjectTools> {
         let role = self.config.role(&scope.role)?;
+        let servers = Arc::clone(self.servers(approval.unsafe_no_sandbox));
         let registry = Arc::new(self.registry());
         let options = ExecutorOptions {
             vocabulary: scope.vocabulary,
@@ -168,6 +186,7 @@ impl Project {
             Ok(state) => {
                 state.finish_interrupted()?;
                 let performer = JournalPerformer::new(Arc::clone(&state.journal));
+                let performer = performer.with_foreign(servers);
                 let commands = self.commands(approval.unsafe_no_sandbox);
                 ExecutorOptions {
                     policy: self.lazy_policy(approval, state)?,

@@ -54,8 +54,18 @@ pub enum ToolListing {
     /// Once the model has asked for it. In a request, such a tool is one that the model was told of by
     /// the result of a call.
     OnDemand,
+    /// Once the model has asked for it, also where requests list everything else. No request has such a
+    /// tool.
+    Foreign,
     /// The tool by which the model asks for others.
     Finder,
+}
+
+impl ToolListing {
+    /// Whether the model has to ask for it.
+    pub(crate) fn is_deferred(self) -> bool {
+        matches!(self, ToolListing::OnDemand | ToolListing::Foreign)
+    }
 }
 
 /// How a model learns of tools that its first request does not list.

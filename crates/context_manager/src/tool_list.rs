@@ -72,11 +72,7 @@ impl ChatContext {
     }
 
     fn choice(&self, deferral: Deferral) -> Choice {
-        let found = match deferral {
-            Deferral::ListAll => Vec::new(),
-            Deferral::Append | Deferral::Native => self.found(),
-        };
-        Choice { deferral, found }
+        Choice { deferral, found: self.found() }
     }
 
     fn found(&self) -> Vec<(String, bool)> {
@@ -101,25 +97,29 @@ impl ChatContext {
 fn listed(all: &Arc<[ToolSpec]>, choice: &Choice) -> Arc<[ToolSpec]> {
     let has = |listing| all.iter().any(|tool| tool.listing == listing);
     let plain = |tool: &ToolSpec| ToolSpec { listing: ToolListing::Always, ..tool.clone() };
-    if choice.deferral == Deferral::ListAll
-        || !has(ToolListing::OnDemand)
-        || !has(ToolListing::Finder)
-    {
+    let lists_own = choice.deferral == Deferral::ListAll || !has(ToolListing::OnDemand);
+    if !has(ToolListing::Finder) || lists_own && !has(ToolListing::Foreign) {
         if all.iter().all(|tool| tool.listing == ToolListing::Always) {
             return Arc::clone(all);
         }
         return all.iter().filter(|tool| tool.listing != ToolListing::Finder).map(plain).collect();
     }
     let is_native = choice.deferral == Deferral::Native;
-    let first = all.iter().filter(|tool| tool.listing != ToolListing::OnDemand);
+    let is_deferred = |tool: &&ToolSpec| match choice.deferral {
+        Deferral::ListAll => tool.listing == ToolListing::Foreign,
+        Deferral::Append | Deferral::Native => tool.listing.is_deferred(),
+    };
+    let first = all.iter().filter(|tool| !is_deferred(tool));
     let found = choice.found.iter().filter_map(|(name, is_seen)| {
-        let on_demand =
-            |tool: &&ToolSpec| tool.listing == ToolListing::OnDemand && tool.name == *name;
-        all.iter().find(on_demand).map(|tool| (tool, *is_seen))
+        let is_it = |tool: &&ToolSpec| is_deferred(tool) && tool.name == *name;
+        all.iter().find(is_it).map(|tool| (tool, *is_seen))
     });
+    let told = |tool: &ToolSpec| match tool.listing {
+        ToolListing::Foreign => ToolSpec { listing: ToolListing::OnDemand, ..tool.clone() },
+        _ => tool.clone(),
+    };
     let all = first.map(|tool| (tool, true)).chain(found);
-    all.map(|(tool, is_seen)| if is_native && is_seen { tool.clone() } else { plain(tool) })
-        .collect()
+    all.map(|(tool, is_seen)| if is_native && is_seen { told(tool) } else { plain(tool) }).collect()
 }
 
 #[cfg(test)]
@@ -151,6 +151,7 @@ mod tests {
         let words = list.iter().map(|tool| match tool.listing {
             ToolListing::Always => tool.name.clone(),
             ToolListing::OnDemand => format!("({})", tool.name),
+            ToolListing::Foreign => panic!("{} is in a request", tool.name),
             ToolListing::Finder => format!("[{}]", tool.name),
         });
         words.collect::<Vec<_>>().join(" ")
@@ -169,6 +170,27 @@ mod tests {
         for (deferral, found, expected) in table {
             assert_eq!(shown(deferral, found), expected, "{deferral:?}");
         }
+    }
+
+    #[test]
+    fn foreign_tools_are_asked_for_everywhere() {
+        let foreign = ["a__x", "a__y"].map(|name| ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters: json!({}),
+            listing: ToolListing::Foreign,
+        });
+        let all: Arc<[ToolSpec]> = tools().iter().cloned().chain(foreign).collect();
+        let shown = |deferral, found: &[&str]| {
+            let found = found.iter().map(|name| ((*name).to_owned(), true)).collect();
+            let list = listed(&all, &Choice { deferral, found });
+            let words = list.iter().map(|tool| format!("{}:{:?}", tool.name, tool.listing));
+            words.collect::<Vec<_>>().join(" ").replace(":Always", "")
+        };
+        assert_eq!(shown(Deferral::ListAll, &[]), "read undo find redo edit");
+        assert_eq!(shown(Deferral::ListAll, &["a__y", "undo"]), "read undo find redo edit a__y");
+        assert_eq!(shown(Deferral::Append, &["a__y"]), "read find edit a__y");
+        assert_eq!(shown(Deferral::Native, &["a__y"]), "read find:Finder edit a__y:OnDemand");
     }
 
     #[test]

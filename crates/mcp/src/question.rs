@@ -54,6 +54,10 @@ impl FormWords {
         let (headline, yes, no) = match &request.proposal {
             Proposal::Command(_) => ("Run this command?".into(), "Run it", "Do not run it"),
             Proposal::Web(_) => ("Send this request?".into(), "Send it", "Do not send it"),
+            Proposal::Foreign(call) if call.asks.is_some() => {
+                ("Send this answer?".into(), "Send it", "Do not send it")
+            }
+            Proposal::Foreign(_) => ("Call this tool?".into(), "Call it", "Do not call it"),
             Proposal::Changes(_) => {
                 (change_headline(&request.diffs), "Apply it", "Do not apply it")
             }

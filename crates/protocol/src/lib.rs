@@ -9,6 +9,7 @@ mod approval;
 mod command_view;
 mod diff;
 mod error;
+mod foreign;
 mod hash;
 mod image;
 mod json;
@@ -35,6 +36,7 @@ pub use diff::{
     MarkKind, apply_selected, hidden_parts, unified, visible,
 };
 pub use error::{ErrorCode, ErrorType, ToolError};
+pub use foreign::{ForeignCall, describe_foreign};
 pub use hash::{ContentHash, InvalidHash};
 pub use image::{Image, ImageFormat, ImageTokens};
 pub use json::{MAX_JSON_DEPTH, StrictJsonError, parse_strict_json};

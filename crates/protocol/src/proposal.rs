@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ContentHash;
+use crate::{ContentHash, ForeignCall};
 
 /// An effect that a tool asks for. Tools never have effects of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum Proposal {
     Command(CommandSpec),
     /// Talk to a web server.
     Web(WebRequest),
+    /// Call a tool of a foreign server.
+    Foreign(ForeignCall),
 }
 
 impl Proposal {

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use crate::{
-    ApprovalRequest, FileDiff, Proposal, ToolCall, describe_call, describe_command, unified,
-    visible,
+    ApprovalRequest, FileDiff, Proposal, ToolCall, describe_call, describe_command,
+    describe_foreign, unified, visible,
 };
 
 /// Characters of the reason. The model may have written a part, and must not push the diff away.
@@ -44,6 +44,7 @@ impl QuestionText {
             warnings: warnings.take(MAX_NAMED_FILES).collect(),
             what: match &request.proposal {
                 Proposal::Command(command) => describe_command(command),
+                Proposal::Foreign(call) => describe_foreign(call),
                 Proposal::Changes(_) => shown(&request.diffs, max_diff),
                 Proposal::Web(web) => format!("{} {}\n", visible(&web.method), visible(&web.url)),
             },

@@ -1,5 +1,6 @@
 //! The instructions that frame a conversation, made from its parts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -74,7 +75,8 @@ impl SystemPromptService {
         let mut parts = vec![INTRODUCTION.to_owned()];
         let (tools, on_demand) = &split(tools, deferral);
         if !tools.is_empty() {
-            parts.push(tool_list(tools, on_demand.is_empty()));
+            let is_short = deferral != Deferral::ListAll && !on_demand.is_empty();
+            parts.push(tool_list(tools, !is_short));
             parts.extend(more_tools(tools, on_demand));
             parts.push(named(EXPLORING, tools));
             let writes = [
@@ -86,7 +88,7 @@ impl SystemPromptService {
             parts.push(if may_change { CHANGING } else { READING_ONLY }.to_owned());
             parts.push(MANNERS.to_owned());
             let taken: usize = parts.iter().map(String::len).sum();
-            let most = if on_demand.is_empty() { FIRST_REQUEST } else { SHORT_FIRST_REQUEST };
+            let most = if is_short { SHORT_FIRST_REQUEST } else { FIRST_REQUEST };
             parts.extend(self.examples(tools, most.saturating_sub(taken)));
         }
         parts.push(format!("Your role is {role}."));
@@ -152,7 +154,12 @@ fn split(
     deferral: Deferral,
 ) -> (Vec<Arc<ListedTool>>, Vec<Arc<ListedTool>>) {
     let finds = |tool: &Arc<ListedTool>| tool.definition().finds_tools;
-    if deferral == Deferral::ListAll || !tools.iter().any(finds) {
+    let is_foreign = |tool: &Arc<ListedTool>| tool.definition().category == Category::External;
+    let has_finder = tools.iter().any(finds);
+    if deferral == Deferral::ListAll && has_finder && tools.iter().any(is_foreign) {
+        return tools.iter().cloned().partition(|tool| !is_foreign(tool));
+    }
+    if deferral == Deferral::ListAll || !has_finder {
         return (tools.iter().filter(|tool| !finds(tool)).cloned().collect(), Vec::new());
     }
     tools.iter().cloned().partition(|tool| !tool.definition().on_demand)
@@ -160,8 +167,28 @@ fn split(
 
 fn more_tools(tools: &[Arc<ListedTool>], on_demand: &[Arc<ListedTool>]) -> Option<String> {
     let finder = tools.iter().find(|tool| tool.definition().finds_tools)?;
-    let names: Vec<&str> = on_demand.iter().map(|tool| tool.name()).collect();
-    Some(format!("More tools, which {} gets you: {}.", finder.name(), names.join(", ")))
+    let (foreign, own): (Vec<_>, Vec<_>) =
+        on_demand.iter().partition(|tool| tool.definition().category == Category::External);
+    let own: Vec<&str> = own.iter().map(|tool| tool.name()).collect();
+    let mut lines = Vec::new();
+    if !own.is_empty() {
+        lines.push(format!("More tools, which {} gets you: {}.", finder.name(), own.join(", ")));
+    }
+    // Servers have many tools with long names; what they do is found by words.
+    let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
+    for tool in foreign {
+        let server = tool.name().split_once("__").map_or(tool.name(), |(server, _)| server);
+        *servers.entry(server).or_default() += 1;
+    }
+    if !servers.is_empty() {
+        let servers: Vec<String> =
+            servers.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+        let (finder, servers) = (finder.name(), servers.join(", "));
+        lines.push(format!(
+            "Tools of MCP servers, which {finder} gets you by what they do: {servers}."
+        ));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// What formats of requests write around a tool, at most.

@@ -68,6 +68,7 @@ pub fn tool_spec(tool: &ListedTool) -> ToolSpec {
         parameters: tool.schema_for_models(),
         listing: match tool.definition() {
             definition if definition.finds_tools => ToolListing::Finder,
+            definition if definition.category == Category::External => ToolListing::Foreign,
             definition if definition.on_demand => ToolListing::OnDemand,
             _ => ToolListing::Always,
         },

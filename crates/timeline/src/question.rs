@@ -20,7 +20,7 @@ pub struct CardQuestion {
     /// What a careful reader should know first, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The command or the web request. Changes of files are the card's diff.
+    /// The command, the web request or the call of a foreign tool. Changes of files are the card's diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     /// What "always" would mean, on one line; absent where it is not offered.
@@ -61,7 +61,7 @@ impl CardQuestion {
         let QuestionText { reason, warnings, what, always, .. } = QuestionText::of(request, 0);
         let what = match request.proposal {
             Proposal::Changes(_) => None,
-            Proposal::Command(_) | Proposal::Web(_) => Some(what),
+            Proposal::Command(_) | Proposal::Web(_) | Proposal::Foreign(_) => Some(what),
         };
         let is_part = |diff: &&FileDiff| diff.kind != DiffKind::MakeDir;
         let files = request.diffs.iter().filter(is_part);

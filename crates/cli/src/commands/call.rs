@@ -73,7 +73,10 @@ pub(crate) fn execute(
     form: Form,
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
-    let project = Project::open(&project_root::checked(scope)?)?;
+    let mut project = Project::open(&project_root::checked(scope)?)?;
+    if !call.name.contains(mcp_client::SEPARATOR) {
+        project = project.without_servers();
+    }
     let tools = project.tools(scope, approval, Lifetime::OneCall)?;
     // This process ends with the call, so the rest of a cut result could not be read.
     let options = tools.options.clone();

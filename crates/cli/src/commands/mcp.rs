@@ -1,4 +1,6 @@
-//! `toolkiln mcp`: the tools for other agents.
+//! `toolkiln mcp`: the tools for other agents; and the MCP servers of others whose tools are used here.
+
+pub(crate) mod foreign;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,16 +11,21 @@ use tool_system::ExecutorOptions;
 
 use crate::args::{ApprovalArgs, Scope};
 use crate::project::{Lifetime, Project, project_root};
+use foreign::ServersCommand;
 
 const EXAMPLES: &str = "\
 Examples:
   toolkiln mcp --root ~/project
   toolkiln mcp --role planner                     # tools that read, and none that change anything
-  toolkiln mcp --yes                              # for a host that asks before it calls a tool";
+  toolkiln mcp --yes                              # for a host that asks before it calls a tool
+  toolkiln mcp add time -- uvx mcp-server-time    # use the tools of another server here
+  toolkiln mcp list                               # the servers whose tools are used here";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ServersCommand>,
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
@@ -26,7 +33,11 @@ pub(crate) struct McpArgs {
 }
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
-    let project = Project::open(&project_root::checked(&args.scope)?)?;
+    if let Some(command) = &args.command {
+        return foreign::run(command);
+    }
+    // A host that wants the tools of other servers has them itself.
+    let project = Project::open(&project_root::checked(&args.scope)?)?.without_servers();
     let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
     let options = tools.options.clone();
     let limits = host_limits(options.limits.clone());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use context_manager::Effort;
+use mcp_client::{ServerConfig, ServerName};
 use net::Allowance;
 use protocol::PermissionSet;
 use serde::{Deserialize, Serialize, Serializer};
@@ -32,6 +33,7 @@ pub(crate) struct Settings {
     pub(crate) policy: PolicyConfig,
     pub(crate) roles: BTreeMap<String, RoleConfig>,
     pub(crate) terminal: TerminalConfig,
+    pub(crate) mcp: McpConfig,
 }
 
 /// Which model answers, and what is known about it.
@@ -203,6 +205,14 @@ pub(crate) struct PolicyConfig {
     /// Whether commands that can reach nothing are asked about before they run.
     pub(crate) commands: CommandMode,
     pub(crate) rules: Vec<Rule>,
+}
+
+/// Foreign MCP servers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct McpConfig {
+    /// By the name that their tools' names begin with.
+    pub(crate) servers: BTreeMap<ServerName, ServerConfig>,
 }
 
 /// How a conversation at the terminal behaves.

@@ -15,6 +15,7 @@ mod index;
 mod live;
 mod manners;
 mod mcp;
+mod mcp_servers;
 mod ordinary_user;
 mod policy;
 mod pty;

@@ -4,6 +4,7 @@
 //! attempt follow in the order in which they are taken.
 
 mod approved;
+mod asker;
 mod revising;
 
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::policy::{Decision, in_words, suggest_rule};
 use crate::{Approver, ListedTool, Outcome, Proposed, ToolArguments, ToolContext};
 
 pub use approved::Approved;
+pub use asker::Asker;
 
 /// How often a user may send a proposal back changed before it is given up.
 const MAX_REVISIONS: usize = 10;
@@ -315,7 +317,7 @@ impl ApprovalGate<'_> {
         if let Proposal::Changes(set) = &approved.proposal {
             state.own_changes.note(&set.changes, !approved.unseen);
         }
-        let mut done = performer.perform(&approved, self.cx).await?;
+        let mut done = performer.perform_asking(&approved, self.cx, &Asker::new(self)).await?;
         let mut answer = match (approved.answer.clone(), &mut done) {
             // What the performer reports joins the answer, such as the id to undo it by.
             (Some(Value::Object(mut answer)), Value::Object(report)) => {

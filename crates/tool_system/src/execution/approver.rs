@@ -1,7 +1,7 @@
 //! The port through which proposals that need approval are decided.
 
 use async_trait::async_trait;
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError};
+use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, Proposal, ToolError};
 
 use crate::policy::Rule;
 
@@ -19,13 +19,17 @@ pub trait RuleKeeper: Send + Sync {
     fn keep(&self, rule: &Rule) -> Result<(), ToolError>;
 }
 
-/// Approves everything: for callers that have asked their user themselves.
+/// Approves everything: for callers that have asked their user themselves. What a foreign server wants to
+/// know from the user is not theirs to answer, and is declined.
 pub struct ApproveAll;
 
 #[async_trait]
 impl Approver for ApproveAll {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        Ok(request.approve())
+        match &request.proposal {
+            Proposal::Foreign(call) if call.asks.is_some() => Ok(ApprovalResponse::no(None)),
+            _ => Ok(request.approve()),
+        }
     }
 }
 

@@ -7,13 +7,24 @@ use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, T
 use serde_json::json;
 use workspace::{EntryRole, Inverse, Journal, Label};
 
-use crate::{Approved, CommandRunner, OnDemand, TakesBack, ToolContext};
+use crate::{Approved, Asker, CommandRunner, OnDemand, TakesBack, ToolContext};
 
 /// Performs proposals that have passed the approval gate, which alone calls it.
 #[async_trait]
 pub trait Performer: Send + Sync {
     /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
     async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult;
+
+    /// Like [`Self::perform`], for what may have to ask the user in the middle of it.
+    async fn perform_asking(
+        &self,
+        approved: &Approved<'_>,
+        cx: &ToolContext,
+        asker: &Asker<'_>,
+    ) -> ToolResult {
+        let _ = asker;
+        self.perform(approved, cx).await
+    }
 
     /// What runs commands, if commands can be run.
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
@@ -26,18 +37,26 @@ pub trait Performer: Send + Sync {
 pub struct JournalPerformer {
     journal: Arc<OnDemand<Arc<Journal>>>,
     commands: Option<Arc<OnDemand<Arc<CommandRunner>>>>,
+    foreign: Option<Arc<dyn Performer>>,
 }
 
 impl JournalPerformer {
     /// A performer that writes through `journal`.
     pub fn new(journal: Arc<OnDemand<Arc<Journal>>>) -> Self {
-        Self { journal, commands: None }
+        Self { journal, commands: None, foreign: None }
     }
 
     /// Runs commands as well.
     #[must_use]
     pub fn with_commands(mut self, commands: Arc<OnDemand<Arc<CommandRunner>>>) -> Self {
         self.commands = Some(commands);
+        self
+    }
+
+    /// Calls tools of foreign servers as well, which `foreign` does.
+    #[must_use]
+    pub fn with_foreign(mut self, foreign: Arc<dyn Performer>) -> Self {
+        self.foreign = Some(foreign);
         self
     }
 }
@@ -77,6 +96,20 @@ impl Performer for JournalPerformer {
             Ok(report)
         })
         .await
+    }
+
+    async fn perform_asking(
+        &self,
+        approved: &Approved<'_>,
+        cx: &ToolContext,
+        asker: &Asker<'_>,
+    ) -> ToolResult {
+        match (&approved.proposal, &self.foreign) {
+            (Proposal::Foreign(_), Some(foreign)) => {
+                foreign.perform_asking(approved, cx, asker).await
+            }
+            _ => self.perform(approved, cx).await,
+        }
     }
 
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use protocol::{Base, Change, Proposal, visible};
+use protocol::{Base, Change, ContentHash, ForeignCall, Proposal, visible};
 use serde::{Deserialize, Serialize};
 
 use super::command::{AnalysedCommand, effects_of_command};
@@ -28,6 +28,8 @@ pub enum EffectKind {
     Run,
     /// Talks to a web server.
     Fetch,
+    /// Calls a tool of a foreign server.
+    Call,
 }
 
 /// One thing that happens to one path, or to the world outside.
@@ -47,17 +49,33 @@ pub struct Effect {
     /// What is known about the command, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<AnalysedCommand>>,
+    /// What is known about the foreign tool, if one is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<Box<ForeignEffect>>,
+}
+
+/// What a policy knows about a call of a foreign tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignEffect {
+    /// The identity of the server and of all that it says about the tool.
+    pub definition: ContentHash,
+    /// Whether the user has not agreed to that definition yet.
+    pub is_unapproved: bool,
+    /// Whether the server says that the tool may destroy something.
+    pub is_destructive: bool,
 }
 
 impl Effect {
     /// An effect on one path.
     pub fn on(kind: EffectKind, path: impl Into<String>) -> Self {
-        Self { kind, path: Some(path.into()), tree: false, subject: None, run: None }
+        let (subject, run, foreign) = (None, None, None);
+        Self { kind, path: Some(path.into()), tree: false, subject, run, foreign }
     }
 
     /// An effect outside of the project's files.
     pub fn outside(kind: EffectKind, subject: impl Into<String>) -> Self {
-        Self { kind, path: None, tree: false, subject: Some(subject.into()), run: None }
+        let subject = Some(subject.into());
+        Self { kind, path: None, tree: false, subject, run: None, foreign: None }
     }
 }
 
@@ -83,6 +101,7 @@ impl EffectKind {
             EffectKind::Link => "makes the link",
             EffectKind::Run => "runs",
             EffectKind::Fetch => "fetches",
+            EffectKind::Call => "calls",
         }
     }
 }
@@ -116,7 +135,18 @@ pub(crate) fn effects_of(proposal: &Proposal) -> Vec<Effect> {
             let subject = format!("{} {}", request.method, request.url);
             vec![Effect::outside(EffectKind::Fetch, subject)]
         }
+        Proposal::Foreign(call) => vec![effect_of_foreign(call)],
     }
+}
+
+fn effect_of_foreign(call: &ForeignCall) -> Effect {
+    let foreign = ForeignEffect {
+        definition: call.definition,
+        is_unapproved: call.unapproved.is_some(),
+        is_destructive: call.destructive,
+    };
+    let subject = format!("{} of the MCP server {}", call.tool, call.server);
+    Effect { foreign: Some(Box::new(foreign)), ..Effect::outside(EffectKind::Call, subject) }
 }
 
 fn effects_of_change(change: &Change) -> Vec<Effect> {

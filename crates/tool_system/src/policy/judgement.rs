@@ -46,6 +46,7 @@ enum Ground<'a> {
     Link(&'a Effect),
     Refused(&'a Effect, &'a str),
     Network(&'a Effect),
+    Unapproved(&'a Effect),
     Doubt(&'a CompiledRule, &'a Effect, &'a str),
     Commands(&'a Effect),
     Covered(Vec<&'a CompiledRule>, &'a Effect),
@@ -206,6 +207,10 @@ impl Policy {
                 "{tool} {effect}: needs approval, because it may reach the network; no rule can \
                  allow it."
             ),
+            Ground::Unapproved(effect) => format!(
+                "{tool} {effect}: needs approval, because what the server says about this tool is new or \
+                 has changed; no rule can allow it."
+            ),
             Ground::Doubt(rule, effect, why) => format!(
                 "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be covered by {}",
                 visible(why),
@@ -287,7 +292,11 @@ fn always_asks(effects: &[Effect]) -> Option<Ground<'_>> {
     let reaches_network = |effect: &&Effect| {
         effect.run.as_ref().is_some_and(|run| run.reach == CommandReach::Network)
     };
-    named.or_else(|| effects.iter().find(reaches_network).map(Ground::Network))
+    let is_unapproved =
+        |effect: &&Effect| effect.foreign.as_ref().is_some_and(|foreign| foreign.is_unapproved);
+    named
+        .or_else(|| effects.iter().find(reaches_network).map(Ground::Network))
+        .or_else(|| effects.iter().find(is_unapproved).map(Ground::Unapproved))
 }
 
 fn first_refusal(effects: &[Effect]) -> Option<(&Effect, &str)> {

@@ -61,6 +61,9 @@ pub struct Rule {
     /// about commands only.
     #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<CommandPattern>,
+    /// The definition of a foreign tool that it is about. With another one it is about nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<ContentHash>,
     /// The roles it is about; all of them if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
@@ -96,6 +99,7 @@ impl Rule {
             tool: ToolPattern::any(),
             paths: Vec::new(),
             command: Vec::new(),
+            definition: None,
             roles: Vec::new(),
             expires: None,
             note: None,
@@ -131,6 +135,9 @@ impl fmt::Display for Rule {
         }
         for (index, command) in self.command.iter().enumerate() {
             write!(f, "{}`{command}`", if index == 0 { " of " } else { ", " })?;
+        }
+        if self.definition.is_some() {
+            write!(f, " as it is defined now")?;
         }
         if !self.roles.is_empty() {
             write!(f, " for {}", self.roles.join(", "))?;
@@ -185,6 +192,9 @@ impl CompiledRule {
     pub(super) fn hits(&self, effect: &Effect) -> bool {
         let Rule { paths, command: patterns, .. } = &self.rule;
         match (&effect.path, &effect.run) {
+            _ if self.rule.definition.is_some() => {
+                effect.foreign.as_ref().map(|foreign| foreign.definition) == self.rule.definition
+            }
             _ if paths.is_empty() && patterns.is_empty() => true,
             (Some(path), _) => !paths.is_empty() && self.matches_path(path),
             (None, Some(run)) if self.narrows() => run.is_meant_by(patterns),
@@ -219,7 +229,9 @@ impl CompiledRule {
     pub(super) fn covers(&self, effect: &Effect) -> bool {
         let remembered = self.rule.source == RuleSource::Remembered;
         // "Always" said to an edit does not hold for a deletion by the same tool.
-        if remembered && effect.kind.is_grave() {
+        let is_grave = effect.kind.is_grave()
+            || effect.foreign.as_ref().is_some_and(|foreign| foreign.is_destructive);
+        if remembered && is_grave {
             return false;
         }
         let beneath = |path: &str| self.matches_path(&format!("{path}/{ANYTHING_BENEATH}"));

@@ -16,7 +16,8 @@ const MAX_PATHS: usize = 8;
 /// say exactly what was shown.
 ///
 /// For files it names the tool and the paths. There is none for protected names, deletions, links
-/// and the web. For a command it names the words of its one program; there is none if it is
+/// and the web. For a foreign tool it names the definition, unless the server says that the tool may
+/// destroy something. For a command it names the words of its one program; there is none if it is
 /// dangerous or not fully understood, if anything but the words decides what it does (input,
 /// redirections, variables, another directory, the network), or if it is more than one command.
 /// Because a rule does not say all of that, the executor lets it count only for a proposal that
@@ -29,6 +30,12 @@ pub(crate) fn suggest_rule(tool: &str, proposal: &Proposal) -> Option<Rule> {
         }
         Proposal::Changes(_) => rule_for(tool, &effects_of(proposal)),
         Proposal::Web(_) => None,
+        Proposal::Foreign(call) if call.destructive || call.asks.is_some() => None,
+        Proposal::Foreign(call) => {
+            let tool = ToolPattern::new(globset::escape(tool)).ok()?;
+            let rule = Rule::new(Decision::Allow, RuleSource::Remembered);
+            Some(Rule { tool, definition: Some(call.definition), ..rule })
+        }
     }
 }
 
@@ -99,6 +106,12 @@ pub(crate) fn in_words(rule: &Rule, proposal: &Proposal) -> String {
         let command = visible(command.as_str());
         return format!(
             "from now on {tool} may run exactly `{command}` in the project's directory without a question"
+        );
+    }
+    if rule.definition.is_some() {
+        return format!(
+            "from now on {tool} may be called with any arguments without a question, until its server \
+             describes it otherwise"
         );
     }
     let effects = effects_of(proposal);

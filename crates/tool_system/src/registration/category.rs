@@ -30,11 +30,13 @@ pub enum Category {
     VersionControl,
     /// Planning and handing on work.
     Agent,
+    /// Tools of servers that are not ours.
+    External,
 }
 
 impl Category {
     /// Every category, in listing order.
-    pub const ALL: [Category; 8] = [
+    pub const ALL: [Category; 9] = [
         Category::Search,
         Category::Intelligence,
         Category::Reading,
@@ -43,6 +45,7 @@ impl Category {
         Category::Execution,
         Category::VersionControl,
         Category::Agent,
+        Category::External,
     ];
 
     /// The heading in lists of tools.
@@ -56,6 +59,7 @@ impl Category {
             Category::Execution => "Code Execution",
             Category::VersionControl => "Version Control",
             Category::Agent => "Agent",
+            Category::External => "External",
         }
     }
 
@@ -82,6 +86,7 @@ impl Category {
                 "The git repository. Committing and pushing require approval."
             }
             Category::Agent => "Show the user a plan; hand tasks to sub-agents.",
+            Category::External => "Tools of MCP servers that the user has added.",
         }
     }
 }

@@ -87,7 +87,7 @@ impl ToolDefinition {
     }
 
     /// A tool whose texts and schemas come from elsewhere than its types.
-    pub(crate) fn described(
+    pub fn described(
         name: &'static str,
         category: Category,
         description: String,
@@ -166,7 +166,7 @@ impl ToolDefinition {
 
     /// Rarely needed: requests may leave it out until the model asks for it.
     #[must_use]
-    pub(crate) fn on_demand(mut self) -> Self {
+    pub fn on_demand(mut self) -> Self {
         self.on_demand = true;
         self
     }

@@ -80,6 +80,8 @@ enum QuestionKind {
     Command,
     /// A request to a web server.
     Web,
+    /// A call of a tool of a foreign server, or a question that one asks.
+    Foreign,
 }
 
 impl QuestionKind {
@@ -94,6 +96,7 @@ impl QuestionKind {
             Proposal::Changes(_) => Self::Changes,
             Proposal::Command(_) => Self::Command,
             Proposal::Web(_) => Self::Web,
+            Proposal::Foreign(_) => Self::Foreign,
         }
     }
 }

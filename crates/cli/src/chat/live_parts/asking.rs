@@ -59,7 +59,7 @@ pub(crate) fn panel_question(
             question.diff = command.chain(view.lines()).collect();
             question.files = view.files();
         }
-        Proposal::Command(_) | Proposal::Web(_) => {
+        Proposal::Command(_) | Proposal::Web(_) | Proposal::Foreign(_) => {
             // What Toolkiln wrote itself begins with its title, which is above already.
             let has_title =
                 matches!(&request.proposal, Proposal::Command(spec) if spec.shown.is_some());
@@ -100,7 +100,7 @@ pub(crate) fn editor(read: impl Fn(&str) -> Option<String>) -> Option<String> {
 fn texts(request: &ApprovalRequest) -> impl Iterator<Item = (&str, &[u8])> {
     let changes = match &request.proposal {
         Proposal::Changes(set) => set.changes.as_slice(),
-        Proposal::Command(_) | Proposal::Web(_) => &[],
+        Proposal::Command(_) | Proposal::Web(_) | Proposal::Foreign(_) => &[],
     };
     changes.iter().filter_map(|change| match change {
         Change::Write { path, content, .. } if !is_binary(&content.0) => {

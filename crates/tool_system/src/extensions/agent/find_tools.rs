@@ -59,7 +59,12 @@ impl Tool for FindToolsTool {
             })
             .collect();
         let others = match tools.is_empty() {
-            true => all.iter().map(|tool| tool.name()).collect(),
+            // Servers have many tools with long names.
+            true => {
+                let own =
+                    all.iter().filter(|tool| tool.definition().category != Category::External);
+                own.map(|tool| tool.name()).collect()
+            }
             false => Vec::new(),
         };
         cx.reveal(tools.iter().map(|tool| tool.name.to_owned()));

@@ -1,7 +1,7 @@
 //! The question itself, in a few words.
 
 use protocol::{
-    ApprovalRequest, CommandSpec, DiffKind, FileDiff, Proposal, RunMode, WebRequest,
+    ApprovalRequest, CommandSpec, DiffKind, FileDiff, ForeignCall, Proposal, RunMode, WebRequest,
     describe_command, visible,
 };
 
@@ -16,6 +16,12 @@ pub(super) fn title(request: &ApprovalRequest) -> String {
         Proposal::Command(command) => command_title(command),
         Proposal::Web(WebRequest { method, url, .. }) => {
             format!("Send {} {}", visible(method), visible(url))
+        }
+        Proposal::Foreign(ForeignCall { server, tool, asks: None, .. }) => {
+            format!("Call {} of the MCP server {}", visible(tool), visible(server))
+        }
+        Proposal::Foreign(ForeignCall { server, .. }) => {
+            format!("Answer the MCP server {}", visible(server))
         }
         Proposal::Changes(_) => {
             let words = changes_title(&request.diffs);

@@ -1,0 +1,211 @@
+//! The foreign MCP servers of a project: those of the user's configuration, and those of a `.mcp.json`
+//! whose exact text the user trusts.
+
+pub(crate) mod import;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mcp_client::{
+    ForeignServer, ForeignServers, SEPARATOR, ServerApproval, ServerConfig, ServerName,
+    ServerProgram, ServerRecords, Shelf,
+};
+use protocol::{ContentHash, visible};
+use sandbox::Launcher;
+use tool_system::policy::{Decision, Rule, RuleSource, ToolPattern};
+use workspace::{StateDir, Workspace, bytes_to_text};
+
+use crate::project::Project;
+use crate::{custom_tools, environment, output};
+
+/// The file in which a project names servers.
+pub(crate) const PROJECT_FILE: &str = ".mcp.json";
+/// Our own directories for servers.
+const DIRECTORY: &str = "mcp";
+/// A file with servers that is larger than this is a mistake.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// Far more than the definitions of a server take; a larger file is damaged.
+const MAX_RECORD_BYTES: u64 = 32 * 1024 * 1024;
+/// What stands for the project in arguments, paths and values.
+const PROJECT: &str = "{project}";
+/// What stands for the directory that a server can write, in arguments and values.
+const DATA: &str = "{data}";
+/// Hexadecimal digits that tell apart servers of the same name from different projects.
+const ORIGIN_DIGITS: usize = 12;
+
+/// A project's file with servers.
+pub(crate) struct ProjectServers {
+    pub(crate) text: String,
+    pub(crate) trusted: bool,
+    pub(crate) found: Result<Vec<import::FoundServer>, String>,
+}
+
+/// The file of the project, if there is one.
+pub(crate) fn of_project(project: &Project) -> Option<ProjectServers> {
+    let path = project.workspace.resolve(PROJECT_FILE).ok()?;
+    let mut file = project.workspace.open_file(&path).ok()?;
+    let bytes = file.read_all(MAX_FILE_BYTES).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let trusted = custom_tools::trusted_files(project).covers(PROJECT_FILE, &text);
+    let found = import::read(&text, import::Values::Kept);
+    Some(ProjectServers { text, trusted, found })
+}
+
+/// All servers that may be started, once their tools are called. Nothing is started here.
+pub(crate) fn of(project: &Project, unconfined: bool) -> ForeignServers {
+    let mut all: BTreeMap<ServerName, (ServerConfig, bool)> = BTreeMap::new();
+    if let Some(ProjectServers { trusted: true, found: Ok(found), .. }) = of_project(project) {
+        all.extend(found.into_iter().map(|found| (found.name, (found.config, true))));
+    }
+    // The user's own word counts.
+    let own = project.config.servers.iter();
+    all.extend(own.map(|(name, config)| (name.clone(), (config.clone(), false))));
+    if all.is_empty() {
+        return ForeignServers::default();
+    }
+    let Some(records) = records(project) else {
+        output::to_user("toolkiln: MCP servers are not used: HOME is not set");
+        return ForeignServers::default();
+    };
+    let starts = ForeignServers::starts();
+    let servers = all.into_iter().filter_map(|(name, (config, of_project))| {
+        let origin = match of_project {
+            true => project.workspace.canonical_path().display().to_string(),
+            false => String::new(),
+        };
+        if config.url.is_some() {
+            output::to_user(&format!(
+                "toolkiln: the MCP server {name} is not used: it has a `url`"
+            ));
+            return None;
+        }
+        let program = program(project, &name, &config, &origin, unconfined);
+        let (records, starts) = (records.clone(), Arc::clone(&starts));
+        Some(ForeignServer::program(name, config, &origin, records, starts, program))
+    });
+    ForeignServers::new(servers)
+}
+
+/// What the configuration says about calls of whole servers.
+pub(crate) fn rules(project: &Project) -> Vec<Rule> {
+    let rule = |(name, config): (&ServerName, &ServerConfig)| {
+        let decision = match config.approval {
+            ServerApproval::Ask => return None,
+            ServerApproval::Allow => Decision::Allow,
+            ServerApproval::Deny => Decision::Deny,
+        };
+        let tool = ToolPattern::new(format!("{name}{SEPARATOR}*")).ok()?;
+        let note = Some(format!("mcp.servers.{name}.approval"));
+        Some(Rule { tool, note, ..Rule::new(decision, RuleSource::User) })
+    };
+    project.config.servers.iter().filter_map(rule).collect()
+}
+
+fn records(project: &Project) -> Option<ServerRecords> {
+    let shelf = |path: PathBuf| {
+        let workspace = Arc::clone(&project.workspace);
+        Arc::new(DirectoryShelf { workspace, path: path.join(DIRECTORY) })
+    };
+    Some(ServerRecords {
+        cache: shelf(environment::cache_dir()?),
+        approvals: shelf(environment::state_dir()?),
+    })
+}
+
+/// Files in a private directory.
+struct DirectoryShelf {
+    workspace: Arc<Workspace>,
+    path: PathBuf,
+}
+
+impl Shelf for DirectoryShelf {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let directory = StateDir::existing(&self.workspace, &self.path).ok()??;
+        directory.read(name, MAX_RECORD_BYTES).ok()?
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        let directory = StateDir::open(&self.workspace, &self.path);
+        let written = directory.and_then(|directory| directory.replace(name, bytes));
+        written.map_err(|error| error.to_string())
+    }
+}
+
+/// How a server is run. What that takes is looked for when it is started.
+fn program(
+    project: &Project,
+    name: &ServerName,
+    config: &ServerConfig,
+    origin: &str,
+    unconfined: bool,
+) -> impl Fn() -> Result<ServerProgram, String> + Send + Sync + 'static {
+    let (workspace, config) = (Arc::clone(&project.workspace), config.clone());
+    let network_allow = project.config.network_allow.clone();
+    let home = match origin {
+        "" => name.to_string(),
+        origin => {
+            let hash = ContentHash::of(origin.as_bytes()).to_string();
+            format!("{name}.{}", &hash[..ORIGIN_DIGITS])
+        }
+    };
+    move || {
+        let root = workspace.canonical_path();
+        let shown = root.display().to_string();
+        let data = environment::data_dir().ok_or("HOME is not set")?;
+        let home = data.join(DIRECTORY).join(&home);
+        if Workspace::open(&home).is_err() {
+            StateDir::open(&workspace, &home).map_err(|error| error.to_string())?;
+        }
+        let filled = |text: &String| {
+            text.replace(PROJECT, &shown).replace(DATA, &home.display().to_string())
+        };
+        let set = config.set.iter();
+        let mut env: BTreeMap<_, _> =
+            set.map(|(name, value)| (name.clone(), filled(value))).collect();
+        for name in &config.env {
+            let value = environment::variable(name);
+            let value =
+                value.ok_or_else(|| format!("the variable {} is not set", visible(name)))?;
+            env.insert(name.clone(), value);
+        }
+        let words = config.command.iter().chain(&config.args);
+        let mut profile = environment::confinement(root);
+        // Only what is declared is seen of the user's own directories, and toolchains.
+        profile.network.allow.clone_from(&network_allow);
+        Ok(ServerProgram {
+            argv: words.map(filled).collect(),
+            project: config.reads_project().then(|| root.to_owned()),
+            home,
+            env,
+            network: config.network,
+            read: config.read.iter().map(|path| placed(path, root)).collect(),
+            profile,
+            launcher: Launcher::this_program(),
+            unconfined,
+        })
+    }
+}
+
+/// A path of the configuration: `~` is the home directory, and others begin at the project.
+fn placed(path: &str, root: &Path) -> PathBuf {
+    let path = path.replace(PROJECT, &root.display().to_string());
+    match (path.strip_prefix("~/"), environment::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => root.join(path),
+    }
+}
+
+/// The text of a file anywhere, named by the user.
+pub(crate) fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Ok(directory) = Workspace::open(parent.unwrap_or(Path::new("."))) else { return Ok(None) };
+    let Some(name) = path.file_name() else { return Ok(None) };
+    let file = directory.resolve(&bytes_to_text(name.as_encoded_bytes()))?;
+    let bytes = match directory.open_file(&file) {
+        Ok(mut file) => file.read_all(MAX_FILE_BYTES)?,
+        Err(workspace::Error::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some(String::from_utf8(bytes)?))
+}

@@ -1,0 +1,148 @@
+//! The first exchange with a server: which era of the protocol it speaks, and which tools it has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::peer::{Lost, Peer, Reply};
+
+/// The revision since which every request stands for itself.
+pub(crate) const MODERN: &str = "2026-07-28";
+/// The last revision with a handshake.
+const LEGACY: &str = "2025-11-25";
+/// How long a server may be silent to the question of the modern era before the other is tried too.
+const DISCOVERY_PATIENCE: Duration = Duration::from_secs(4);
+/// Pages of the list of tools.
+const MAX_PAGES: usize = 64;
+/// Bytes of all definitions of a server.
+const MAX_LIST_BYTES: usize = 8 << 20;
+
+/// How requests to a server are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Era {
+    /// Each says which revision it is of and what we can do.
+    Modern,
+    /// That was said once, in a handshake.
+    Legacy,
+}
+
+impl Era {
+    /// The parameters of a request in this era.
+    pub(crate) fn params(self, params: Value, progress: Option<u64>) -> Value {
+        let mut params = match params {
+            Value::Object(params) => params,
+            _ => Map::new(),
+        };
+        let mut meta = Map::new();
+        if self == Era::Modern {
+            meta.insert("io.modelcontextprotocol/protocolVersion".into(), MODERN.into());
+            meta.insert("io.modelcontextprotocol/clientCapabilities".into(), capabilities());
+            meta.insert("io.modelcontextprotocol/clientInfo".into(), ourselves());
+        }
+        if let Some(token) = progress {
+            meta.insert("progressToken".into(), token.into());
+        }
+        if !meta.is_empty() {
+            params.insert("_meta".into(), Value::Object(meta));
+        }
+        Value::Object(params)
+    }
+}
+
+/// The user can be asked. Nothing else of ours is for servers.
+fn capabilities() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}})
+}
+
+fn ourselves() -> Value {
+    json!({"name": "toolkiln", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// Finds out how to talk to the server. `known` is how it was before.
+pub(crate) async fn greet(peer: &Arc<Peer>, known: Option<Era>) -> Result<Era, Lost> {
+    if known == Some(Era::Legacy) {
+        return initialize(peer).await;
+    }
+    let params = |_| Era::Modern.params(json!({}), None);
+    let discovery = peer.request("server/discover", params, false)?.reply();
+    tokio::pin!(discovery);
+    let patience = tokio::time::sleep(DISCOVERY_PATIENCE);
+    tokio::select! {
+        reply = &mut discovery => match is_modern(&reply?) {
+            true => return Ok(Era::Modern),
+            false => return initialize(peer).await,
+        },
+        () = patience => {}
+    }
+    // It may be slow, or silent to what it does not know.
+    let shaking = initialize(peer);
+    tokio::pin!(shaking);
+    tokio::select! {
+        reply = &mut discovery => match is_modern(&reply?) {
+            true => Ok(Era::Modern),
+            false => shaking.await,
+        },
+        era = &mut shaking => era,
+    }
+}
+
+fn is_modern(reply: &Reply) -> bool {
+    let Reply::Result(result) = reply else { return false };
+    let versions = result["supportedVersions"].as_array();
+    versions.is_some_and(|versions| versions.iter().any(|version| version == MODERN))
+}
+
+async fn initialize(peer: &Arc<Peer>) -> Result<Era, Lost> {
+    let params = |_| {
+        json!({
+            "protocolVersion": LEGACY,
+            "capabilities": capabilities(),
+            "clientInfo": ourselves(),
+        })
+    };
+    match peer.request("initialize", params, false)?.reply().await? {
+        Reply::Result(result) if result["protocolVersion"].is_string() => {
+            peer.notify("notifications/initialized", json!({}));
+            Ok(Era::Legacy)
+        }
+        Reply::Error { message, .. } => {
+            Err(Lost::Ended(format!("it refuses to begin: {}", protocol::visible(&message))))
+        }
+        _ => Err(Lost::Ended("it does not answer as an MCP server does".to_owned())),
+    }
+}
+
+/// All tools that the server lists, as it writes them.
+pub(crate) async fn list_tools(peer: &Arc<Peer>, era: Era) -> Result<Vec<Value>, Lost> {
+    let mut tools = Vec::new();
+    let mut cursor: Option<Value> = None;
+    let mut bytes = 0;
+    for _ in 0..MAX_PAGES {
+        let own = cursor.take().map_or(json!({}), |cursor| json!({"cursor": cursor}));
+        let reply = peer.request("tools/list", |_| era.params(own, None), false)?.reply().await?;
+        let mut result = match reply {
+            Reply::Result(result) => result,
+            Reply::TooLong => return Err(Lost::Ended("its list of tools is too long".to_owned())),
+            Reply::Error { message, .. } => {
+                let message = protocol::visible(&message);
+                return Err(Lost::Ended(format!("it does not list its tools: {message}")));
+            }
+        };
+        let Value::Array(page) = result["tools"].take() else {
+            return Err(Lost::Ended("it answers without a list of tools".to_owned()));
+        };
+        bytes += page.iter().map(|tool| tool.to_string().len()).sum::<usize>();
+        tools.extend(page);
+        if bytes > MAX_LIST_BYTES {
+            return Err(Lost::Ended("its list of tools is too long".to_owned()));
+        }
+        cursor = result.get("nextCursor").filter(|next| next.is_string()).cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(tools)
+}

@@ -1,0 +1,347 @@
+//! A running server as requests see it: which are open, and what comes back for each.
+//!
+//! Whatever the server sends, this holds no more than what is asked for: answers to nothing, second
+//! answers, notifications and requests beyond a few are dropped.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::lines::Line;
+use crate::locked::locked;
+use crate::wire::Wire;
+
+/// News of a request that wait to be looked at; more are dropped.
+const WAITING_NEWS: usize = 16;
+/// Bytes that are kept of what the server last wrote to its standard error.
+const STDERR_BYTES: usize = 2048;
+/// Values in one message. Each takes far more memory than in the text.
+const MAX_VALUES: usize = 500_000;
+/// The method is not there.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// One connection to a server.
+pub(crate) struct Peer {
+    wire: OnceLock<Box<dyn Wire>>,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    last_id: u64,
+    open: BTreeMap<u64, WaitingRequest>,
+    /// Why there will be no more answers.
+    end: Option<String>,
+    stderr: VecDeque<u8>,
+    /// The server says that its tools are others now.
+    is_outdated: bool,
+}
+
+/// A request that waits for its answer.
+struct WaitingRequest {
+    reply: oneshot::Sender<Reply>,
+    news: mpsc::Sender<News>,
+    /// Whether the user can be asked for it.
+    can_ask: bool,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    Result(Value),
+    Error { code: i64, message: String },
+    TooLong,
+}
+
+/// What a server sends about a request before its answer.
+#[derive(Debug)]
+pub(crate) enum News {
+    Progress(Option<String>),
+    /// It asks the user something, and waits for the answer under this id.
+    Asks {
+        id: Value,
+        params: Value,
+    },
+}
+
+/// Why a request has no answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It was never sent.
+    Unsent(String),
+    /// The server ended, or cannot be understood.
+    Ended(String),
+}
+
+impl Peer {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { wire: OnceLock::new(), held: Mutex::default() })
+    }
+
+    /// Sets how the server is reached, once.
+    pub(crate) fn connect(&self, wire: Box<dyn Wire>) {
+        if let Err(second) = self.wire.set(wire) {
+            second.stop();
+        }
+    }
+
+    /// Opens a request. Dropping it before the answer withdraws it.
+    pub(crate) fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: impl FnOnce(u64) -> Value,
+        can_ask: bool,
+    ) -> Result<OpenRequest, Lost> {
+        let ((answer, reply), (told, news)) = (oneshot::channel(), mpsc::channel(WAITING_NEWS));
+        let id = {
+            let mut held = locked(&self.held);
+            if let Some(why) = &held.end {
+                return Err(Lost::Unsent(why.clone()));
+            }
+            held.last_id += 1;
+            let id = held.last_id;
+            held.open.insert(id, WaitingRequest { reply: answer, news: told, can_ask });
+            id
+        };
+        let opened = OpenRequest { peer: Arc::clone(self), id, reply, news, is_done: false };
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params(id)});
+        match self.send(&message) {
+            true => Ok(opened),
+            false => {
+                locked(&self.held).open.remove(&id);
+                Err(Lost::Unsent("it does not read what it is sent".to_owned()))
+            }
+        }
+    }
+
+    pub(crate) fn notify(&self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Answers a request of the server.
+    pub(crate) fn respond(&self, id: &Value, result: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    fn send(&self, message: &Value) -> bool {
+        self.wire.get().is_some_and(|wire| wire.send(message).is_ok())
+    }
+
+    pub(crate) fn stop(&self) {
+        if let Some(wire) = self.wire.get() {
+            wire.stop();
+        }
+    }
+
+    /// Why the server has ended, if it has.
+    pub(crate) fn end(&self) -> Option<String> {
+        locked(&self.held).end.clone()
+    }
+
+    /// Whether the server has said since the last look that its tools are others now.
+    pub(crate) fn take_outdated(&self) -> bool {
+        std::mem::take(&mut locked(&self.held).is_outdated)
+    }
+
+    /// The last lines of what the server wrote to its standard error.
+    pub(crate) fn last_words(&self) -> String {
+        let held = locked(&self.held);
+        let bytes: Vec<u8> = held.stderr.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).trim().to_owned()
+    }
+
+    pub(crate) fn note_stderr(&self, bytes: &[u8]) {
+        let kept = &mut locked(&self.held).stderr;
+        let last = &bytes[bytes.len().saturating_sub(STDERR_BYTES)..];
+        let too_many = (kept.len() + last.len()).saturating_sub(STDERR_BYTES);
+        kept.drain(..too_many);
+        kept.extend(last);
+    }
+
+    /// There will be no more answers; every open request ends.
+    pub(crate) fn ended(&self, why: String) {
+        let mut held = locked(&self.held);
+        held.end.get_or_insert(why);
+        held.open.clear();
+    }
+
+    /// Takes what the server sent. What is not a message is passed over.
+    pub(crate) fn take(&self, line: Line<'_>) {
+        let Line::Whole(line) = line else {
+            // Whose answer it was cannot be told.
+            let open = std::mem::take(&mut locked(&self.held).open);
+            return open.into_values().for_each(|open| _ = open.reply.send(Reply::TooLong));
+        };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        if has_too_many_values(line) {
+            return self.take(Line::TooLong);
+        }
+        if let Ok(message) = serde_json::from_slice::<Value>(line) {
+            self.take_message(message);
+        }
+    }
+
+    /// Takes one message.
+    pub(crate) fn take_message(&self, mut message: Value) {
+        let Some(fields) = message.as_object_mut() else { return };
+        let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
+        let id = fields.get("id").filter(|id| id.is_u64() || id.is_i64() || id.is_string());
+        let id = id.cloned();
+        let mut part = |key: &str| fields.get_mut(key).map(Value::take).unwrap_or_default();
+        match (method, id) {
+            (Some(method), Some(id)) => self.take_request(&method, id, part("params")),
+            (Some(method), None) => self.take_notification(&method, &part("params")),
+            (None, Some(id)) => {
+                let Some(id) = id.as_u64() else { return };
+                let reply = match part("error") {
+                    Value::Null => Reply::Result(part("result")),
+                    error => Reply::Error {
+                        code: error["code"].as_i64().unwrap_or_default(),
+                        message: error["message"].as_str().unwrap_or_default().to_owned(),
+                    },
+                };
+                // An answer to nothing, or a second one, has no request to go to.
+                let open = locked(&self.held).open.remove(&id);
+                if let Some(open) = open {
+                    let _ = open.reply.send(reply);
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn take_request(&self, method: &str, id: Value, params: Value) {
+        match method {
+            "ping" => self.respond(&id, json!({})),
+            "elicitation/create" => {
+                let asked = {
+                    let held = locked(&self.held);
+                    let mut open = held.open.values().rev();
+                    let news = News::Asks { id: id.clone(), params };
+                    let asking = open.find(|open| open.can_ask);
+                    asking.is_some_and(|open| open.news.try_send(news).is_ok())
+                };
+                if !asked {
+                    self.respond(&id, json!({"action": "decline"}));
+                }
+            }
+            // What it may read and which model answers is not a server's business.
+            _ => {
+                let error = json!({"code": METHOD_NOT_FOUND, "message": "not offered"});
+                self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            }
+        }
+    }
+
+    fn take_notification(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/progress" => {
+                let Some(id) = params["progressToken"].as_u64() else { return };
+                let news = News::Progress(progress_words(params));
+                if let Some(open) = locked(&self.held).open.get(&id) {
+                    let _ = open.news.try_send(news);
+                }
+            }
+            "notifications/tools/list_changed" => locked(&self.held).is_outdated = true,
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// `3 of 10: reading`, as far as it is told.
+fn progress_words(params: &Value) -> Option<String> {
+    let message = params["message"].as_str();
+    let done = match (params["progress"].as_f64(), params["total"].as_f64()) {
+        (Some(done), Some(total)) => Some(format!("{done} of {total}")),
+        _ => None,
+    };
+    match (done, message) {
+        (Some(done), Some(message)) => Some(format!("{done}: {message}")),
+        (done, message) => done.or_else(|| message.map(str::to_owned)),
+    }
+}
+
+/// Whether a message has more values than are taken apart.
+fn has_too_many_values(line: &[u8]) -> bool {
+    if line.len() <= MAX_VALUES {
+        return false;
+    }
+    let (mut values, mut in_text, mut is_escaped) = (0_usize, false, false);
+    for byte in line {
+        match (in_text, byte) {
+            (true, _) if is_escaped => is_escaped = false,
+            (true, b'\\') => is_escaped = true,
+            (_, b'"') => in_text = !in_text,
+            (false, b',' | b'[' | b'{') => values += 1,
+            _ => {}
+        }
+    }
+    values > MAX_VALUES
+}
+
+/// A request that was sent.
+pub(crate) struct OpenRequest {
+    peer: Arc<Peer>,
+    id: u64,
+    reply: oneshot::Receiver<Reply>,
+    news: mpsc::Receiver<News>,
+    is_done: bool,
+}
+
+/// What is heard of a request next.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Reply(Reply),
+    News(News),
+}
+
+impl OpenRequest {
+    /// Waits for the answer, or for news before it.
+    pub(crate) async fn next(&mut self) -> Result<Heard, Lost> {
+        tokio::select! {
+            biased;
+            Some(news) = self.news.recv() => Ok(Heard::News(news)),
+            reply = &mut self.reply => {
+                self.is_done = true;
+                let ended = || self.peer.end().unwrap_or_else(|| "the connection ended".to_owned());
+                reply.map(Heard::Reply).map_err(|_| Lost::Ended(ended()))
+            }
+        }
+    }
+
+    /// Waits for the answer and for nothing else.
+    pub(crate) async fn reply(mut self) -> Result<Reply, Lost> {
+        loop {
+            match self.next().await? {
+                Heard::Reply(reply) => return Ok(reply),
+                Heard::News(News::Progress(_)) => {}
+                Heard::News(News::Asks { id, .. }) => {
+                    self.peer.respond(&id, json!({"action": "decline"}));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        let was_open = locked(&self.peer.held).open.remove(&self.id).is_some();
+        if was_open && !self.is_done {
+            let params = json!({"requestId": self.id, "reason": "the call was withdrawn"});
+            self.peer.notify("notifications/cancelled", params);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

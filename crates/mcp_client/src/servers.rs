@@ -1,0 +1,79 @@
+//! All servers of a session.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::{ErrorCode, Proposal, ToolError, ToolResult, visible};
+use tokio::sync::Semaphore;
+use tool_system::{Approved, Asker, Performer, ToolContext, ToolRegistry, Vocabulary};
+
+use crate::foreign_tool::ForeignTool;
+use crate::server::ForeignServer;
+
+/// Servers that start at the same time. Many of them are slow to start and heavy.
+const MOST_STARTS: usize = 2;
+
+/// The servers whose tools a session has. They end with this.
+#[derive(Default)]
+pub struct ForeignServers {
+    servers: Vec<Arc<ForeignServer>>,
+}
+
+impl ForeignServers {
+    /// These servers, none of which is started yet.
+    pub fn new(servers: impl IntoIterator<Item = ForeignServer>) -> Self {
+        Self { servers: servers.into_iter().map(Arc::new).collect() }
+    }
+
+    /// What servers wait for before they start.
+    pub fn starts() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(MOST_STARTS))
+    }
+
+    /// All servers.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<ForeignServer>> {
+        self.servers.iter()
+    }
+
+    /// The server of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<ForeignServer>> {
+        self.servers.iter().find(|server| server.name().as_str() == name)
+    }
+
+    /// Adds the tools that are known. A name that is taken stays what it was.
+    pub fn register(&self, registry: &mut ToolRegistry) {
+        for server in &self.servers {
+            for definition in &server.tools().tools {
+                if registry.get(Vocabulary::Standard, &definition.name).is_err() {
+                    let tool = ForeignTool::new(Arc::clone(server), definition.clone());
+                    registry.register(Arc::new(tool));
+                }
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Performer for ForeignServers {
+    async fn perform(&self, _: &Approved<'_>, _: &ToolContext) -> ToolResult {
+        let message = "a foreign tool is called only where its server can ask the user";
+        Err(ToolError::new(ErrorCode::Internal, message))
+    }
+
+    async fn perform_asking(
+        &self,
+        approved: &Approved<'_>,
+        cx: &ToolContext,
+        asker: &Asker<'_>,
+    ) -> ToolResult {
+        let Proposal::Foreign(call) = &approved.proposal else {
+            let message = "this is not a call of a foreign tool";
+            return Err(ToolError::new(ErrorCode::Internal, message));
+        };
+        let server = self.get(&call.server).ok_or_else(|| {
+            let message = format!("there is no MCP server {}", visible(&call.server));
+            ToolError::new(ErrorCode::UnknownTool, message)
+        })?;
+        server.call(call, cx, asker).await
+    }
+}

@@ -1,0 +1,167 @@
+//! A server that is a program of its own, confined, with pipes as its standard streams.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use protocol::CommandSpec;
+use sandbox::{
+    Access, Canceller, Exit, Launcher, OutputChunk, Profile, ProjectAccess, Ran, RunOptions,
+    Sandbox, SandboxError, Stream, Unconfined, Visible,
+};
+use serde_json::Value;
+
+use crate::lines::{LineSplitter, MAX_LINE};
+use crate::peer::Peer;
+use crate::wire::{NotSent, Wire};
+
+/// Messages that wait to be read by the server. One that reads nothing costs no more than these.
+const WAITING_MESSAGES: usize = 64;
+/// A server runs until it is not needed any more; that is sooner than in a year.
+const LIFETIME_MS: u64 = 365 * 24 * 60 * 60 * 1000;
+/// The sandbox keeps the ends of both outputs; what counts is taken while it comes.
+const KEPT_BYTES: usize = 16 * 1024;
+
+/// How a server's program is run.
+#[derive(Clone, Debug)]
+pub struct ServerProgram {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Where it runs, if it can read the project.
+    pub project: Option<PathBuf>,
+    /// A directory of its own, which it can write and which stays.
+    pub home: PathBuf,
+    /// Its variables.
+    pub env: BTreeMap<String, String>,
+    /// Whether it reaches the network.
+    pub network: bool,
+    /// What else it can read.
+    pub read: Vec<PathBuf>,
+    /// What confined programs of this user see of the machine.
+    pub profile: Profile,
+    /// The program that confines it.
+    pub launcher: Launcher,
+    /// The operator wants it not to be confined.
+    pub unconfined: bool,
+}
+
+impl ServerProgram {
+    fn spec(&self) -> CommandSpec {
+        let mut argv = Vec::new();
+        if let Some(project) = &self.project {
+            // The sandbox starts programs in the directory that they can write.
+            argv.extend(["env".to_owned(), "-C".to_owned(), project.display().to_string()]);
+        }
+        argv.extend(self.argv.iter().cloned());
+        CommandSpec {
+            argv,
+            working_dir: ".".to_owned(),
+            env: self.env.clone(),
+            timeout_ms: LIFETIME_MS,
+            network: self.network,
+            ..CommandSpec::default()
+        }
+    }
+
+    /// Its own directory is all that it can write; the project is one of the things that it can read.
+    fn profile(&self) -> Profile {
+        let mut profile = self.profile.clone();
+        profile.root.clone_from(&self.home);
+        profile.project = ProjectAccess::Direct;
+        profile.protected = Vec::new();
+        profile.limits.output_bytes = KEPT_BYTES;
+        let shown = self.read.iter().chain(&self.project).cloned();
+        profile.visible.extend(shown.map(|path| Visible { path, access: Access::Read }));
+        profile
+    }
+
+    fn run(
+        &self,
+        options: RunOptions<'_>,
+        on_output: impl FnMut(OutputChunk<'_>),
+    ) -> Result<Ran, SandboxError> {
+        let spec = self.spec();
+        match self.unconfined {
+            true => Unconfined::new(self.profile())?.run(&spec, options, on_output),
+            false => {
+                Sandbox::new(self.profile(), self.launcher.clone())?.run(&spec, options, on_output)
+            }
+        }
+    }
+}
+
+/// The pipes of a running program.
+struct StdioWire {
+    input: SyncSender<Vec<u8>>,
+    canceller: Canceller,
+}
+
+impl Wire for StdioWire {
+    fn send(&self, message: &Value) -> Result<(), NotSent> {
+        let mut line = serde_json::to_vec(message).map_err(|_| NotSent)?;
+        line.push(b'\n');
+        self.input.try_send(line).map_err(|_| NotSent)
+    }
+
+    fn stop(&self) {
+        self.canceller.cancel();
+    }
+}
+
+/// Starts the program on threads of its own; it ends with `peer`.
+pub(crate) fn start(program: ServerProgram, peer: &Arc<Peer>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("it cannot be started: {error}");
+    let (stdin, mut write) = std::io::pipe().map_err(failed)?;
+    let (input, told) = sync_channel::<Vec<u8>>(WAITING_MESSAGES);
+    let canceller = Canceller::new().map_err(|error| error.to_string())?;
+    peer.connect(Box::new(StdioWire { input, canceller: canceller.clone() }));
+    // A program that does not read keeps only this thread waiting.
+    let writing = move || {
+        for bytes in told {
+            if write.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+    };
+    std::thread::Builder::new().name("server input".into()).spawn(writing).map_err(failed)?;
+    // The thread does not keep the connection alive that it serves.
+    let heard = Arc::downgrade(peer);
+    let running = move || {
+        let mut lines = LineSplitter::new(MAX_LINE);
+        let options = RunOptions {
+            cancel: Some(&canceller),
+            stdin: Some(stdin.into()),
+            ..RunOptions::default()
+        };
+        let ran = program.run(options, |OutputChunk { stream, bytes }| {
+            let Some(peer) = heard.upgrade() else { return canceller.cancel() };
+            match stream {
+                Stream::Stdout => {
+                    lines.feed(bytes, |line| peer.take(line));
+                    if lines.is_endless() {
+                        canceller.cancel();
+                    }
+                }
+                Stream::Stderr => peer.note_stderr(bytes),
+            }
+        });
+        if let Some(peer) = heard.upgrade() {
+            peer.ended(how_it_ended(ran));
+        }
+    };
+    std::thread::Builder::new().name("server".into()).spawn(running).map_err(failed)?;
+    Ok(())
+}
+
+fn how_it_ended(ran: Result<Ran, SandboxError>) -> String {
+    match ran.map(|ran| ran.exit) {
+        Ok(Exit::Code(code)) => format!("it ended with exit code {code}"),
+        Ok(Exit::Signal(signal)) => format!("it was ended by signal {signal}"),
+        Ok(Exit::Timeout) => "its time was over".to_owned(),
+        Ok(Exit::Cancelled) => "it was stopped".to_owned(),
+        Ok(Exit::Limit(_)) => "it exceeded a limit".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
