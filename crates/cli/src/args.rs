@@ -12,6 +12,7 @@ use jiff::SignedDuration;
 use tool_system::Vocabulary;
 use tool_system::policy::{ApprovalMode, Decision, Rule};
 
+use crate::commands::acp::AcpArgs;
 use crate::commands::call::CallArgs;
 use crate::commands::chat::ChatArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -102,6 +103,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Serve the tools over MCP on standard input and output
     Mcp(McpArgs),
+    /// Serve conversations to an editor over ACP, on standard input and output
+    Acp(AcpArgs),
     /// Serve conversations over HTTP, to browsers and programs of this machine
     Web(WebArgs),
     /// Build the index that makes searches of a large project instant

@@ -1,5 +1,6 @@
 //! What each command does: one file per command, named after it.
 
+pub(crate) mod acp;
 pub(crate) mod call;
 pub(crate) mod chat;
 pub(crate) mod completions;

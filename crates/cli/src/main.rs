@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Tools(args) => commands::tools::run(&args),
         Command::Call(args) => commands::call::run(args),
         Command::Mcp(args) => commands::mcp::run(&args),
+        Command::Acp(args) => commands::acp::run(args),
         Command::Web(args) => commands::web::run(&args),
         Command::Index(args) => commands::index::run(&args),
         Command::History(args) => commands::history::run(&args),

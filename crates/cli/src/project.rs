@@ -136,7 +136,7 @@ impl Project {
         Ok(Policy::new(self.mode(approval), rules).with_commands(self.config.commands))
     }
 
-    fn mode(&self, approval: &ApprovalArgs) -> ApprovalMode {
+    pub(crate) fn mode(&self, approval: &ApprovalArgs) -> ApprovalMode {
         approval.mode.unwrap_or(self.config.mode)
     }
 
@@ -147,7 +147,7 @@ impl Project {
     }
 
     /// The same, made when it is needed: the remembered rules are not read before.
-    fn lazy_policy(
+    pub(crate) fn lazy_policy(
         &self,
         approval: &ApprovalArgs,
         state: &Arc<ProjectState>,

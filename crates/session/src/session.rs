@@ -11,7 +11,8 @@ use protocol::{
 };
 use store::{SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
-use tool_system::{Approver, LearnedRules, ProjectTools, ToolExecutor};
+use tool_system::policy::Policy;
+use tool_system::{Approver, LearnedRules, OnDemand, ProjectTools, ToolExecutor};
 
 use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
@@ -303,6 +304,14 @@ impl Session {
         parts.model = model.unwrap_or(parts.model);
         parts.role = role.unwrap_or(parts.role);
         self.change(parts).await
+    }
+
+    /// Judges by another policy from now on. What "always" has made in this session still holds.
+    pub fn set_policy(&mut self, policy: OnDemand<Policy>) {
+        let mut parts = (*self.parts).clone();
+        parts.tools.options.policy = policy;
+        self.parts = Arc::new(parts);
+        (self.agent, self.approvals) = assemble(&self.parts, &self.id, &self.log, &self.lasting);
     }
 
     /// Gives the conversation a name.

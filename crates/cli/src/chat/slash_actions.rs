@@ -14,7 +14,7 @@ use super::{Chat, picking};
 use store::{ListFilter, SessionInfo, short_ids};
 
 use crate::args::allow_rule;
-use crate::chat::slash_commands::{ChatCommand, help, unknown};
+use crate::chat::slash_commands::{ChatCommand, INIT_REQUEST, help, unknown};
 use crate::commands::sessions;
 use crate::conversation::resumed;
 use crate::model_choice::{chosen, wanted_by_name};
@@ -30,15 +30,6 @@ use terminal::{CardPlace, DiffView, plan};
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
-
-/// What `/init` asks for.
-const INIT_REQUEST: &str = "Write AGENTS.md in the root of this project: instructions for coding agents that \
-    work here. Look at the project first: its README, manifests, build and test configuration, continuous \
-    integration, and a few typical source and test files. Then say, in at most 60 lines, what an agent cannot \
-    guess: what the project is, how it is laid out, the exact commands that build, test (also a single test), \
-    lint and format it, conventions of the code that differ from what is usual, and what must not be touched. \
-    Check commands against the files that define them, and leave out what you could not find. If AGENTS.md \
-    or a similar file exists already, improve AGENTS.md and keep what is right in it.";
 
 impl Chat {
     /// Does a command. Answers whether to go on.

@@ -159,6 +159,15 @@ pub(crate) const COMMANDS: &[CommandInfo] = {
     ]
 };
 
+/// What `/init` asks for.
+pub(crate) const INIT_REQUEST: &str = "Write AGENTS.md in the root of this project: instructions for coding agents that \
+    work here. Look at the project first: its README, manifests, build and test configuration, continuous \
+    integration, and a few typical source and test files. Then say, in at most 60 lines, what an agent cannot \
+    guess: what the project is, how it is laid out, the exact commands that build, test (also a single test), \
+    lint and format it, conventions of the code that differ from what is usual, and what must not be touched. \
+    Check commands against the files that define them, and leave out what you could not find. If AGENTS.md \
+    or a similar file exists already, improve AGENTS.md and keep what is right in it.";
+
 /// Names that are less alike than this are not suggested.
 const SIMILAR: f64 = 0.8;
 

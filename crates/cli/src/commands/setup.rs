@@ -29,7 +29,7 @@ Examples:
   toolkiln setup --provider ollama --model qwen3:8b
   toolkiln setup --base-url https://llm.example.com/v1 --model qwen3 --key-env EXAMPLE_KEY";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SetupArgs {
     /// The provider of the model, such as anthropic, openai, ollama or offline

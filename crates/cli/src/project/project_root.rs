@@ -61,6 +61,11 @@ pub(crate) fn checked(scope: &Scope) -> anyhow::Result<PathBuf> {
     }
 }
 
+/// What a directory is, if it is too large to be opened without being named on the command line.
+pub(crate) fn too_large_to_open(directory: &Path) -> Option<&'static str> {
+    too_large(directory, environment::home_dir().as_deref())
+}
+
 /// What a directory is, if it is too large.
 fn too_large(directory: &Path, home: Option<&Path>) -> Option<&'static str> {
     if home == Some(directory) {

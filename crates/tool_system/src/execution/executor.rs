@@ -17,10 +17,10 @@ use std::time::Instant;
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use protocol::{
-    ActivityData, ActivityType, AgentRole, CallReport, ErrorCode, Remember, ToolCall, ToolError,
-    ToolPermission, ToolResult,
+    ActivityData, ActivityType, AgentRole, ApprovalRequest, CallReport, ErrorCode, Remember,
+    ToolCall, ToolError, ToolPermission, ToolResult,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 pub use self::explaining::Explained;
@@ -28,7 +28,7 @@ pub use self::options::ExecutorOptions;
 pub(crate) use self::state::ExecutorState;
 use crate::approval_gate::ApprovalGate;
 use crate::locked::locked;
-use crate::policy::{Policy, Rule};
+use crate::policy::{Decision, Policy, Rule, suggest_rule};
 use crate::truncation::OutputForm;
 use crate::turn::CallKey;
 use crate::{
@@ -284,6 +284,18 @@ impl ToolExecutor {
     /// Adds a rule to the policy that was kept elsewhere.
     pub fn learn(&self, rule: Rule) {
         self.state.options.learned_rules.add(rule);
+    }
+
+    /// Refuses from now on, in everything that shares what was learned, what a remembered yes to this request would
+    /// have let pass. Answers whether a rule can say that.
+    pub fn refuse_alike(&self, request: &ApprovalRequest) -> bool {
+        let call = ToolCall::new("", request.tool.clone(), Map::new());
+        let Ok(listed) = self.tool_of(&call) else { return false };
+        let rule = suggest_rule(listed.definition().name, &request.proposal);
+        let refusal = rule.map(|rule| Rule { decision: Decision::Deny, ..rule });
+        let is_made = refusal.is_some();
+        refusal.into_iter().for_each(|rule| self.learn(rule));
+        is_made
     }
 
     /// No longer counts a rule that was remembered or learned, here and in everything that shares what

@@ -1,0 +1,85 @@
+//! Messages as lines of bounded length.
+
+use std::io;
+
+use agent_client_protocol::Lines;
+use futures_util::{Sink, Stream, sink, stream};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+
+/// A longer line is not a message: images and embedded files fit many times.
+const MAX_LINE: usize = 64 * 1024 * 1024;
+/// Stands for a line that is not read. It is not JSON, so the editor is told of a mistake.
+const TOO_LONG: &str = "a line of more than 64 MiB";
+const NOT_UTF8: &str = "a line that is not UTF-8";
+
+/// The connection to an editor that writes to `input` and reads from `output`.
+pub(crate) fn lines(
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> Lines<
+    impl Sink<String, Error = io::Error> + Send + 'static,
+    impl Stream<Item = io::Result<String>> + Send + 'static,
+> {
+    let writing = sink::unfold(output, |mut output, mut line: String| async move {
+        line.push('\n');
+        output.write_all(line.as_bytes()).await?;
+        output.flush().await?;
+        Ok(output)
+    });
+    let reading = stream::unfold(BufReader::new(input), |mut input| async move {
+        let line = next_line(&mut input).await.transpose()?;
+        Some((line, input))
+    });
+    Lines::new(writing, reading)
+}
+
+/// The next line that holds anything; none at the end.
+async fn next_line(input: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Option<String>> {
+    loop {
+        let (mut line, mut is_whole, mut is_too_long) = (Vec::new(), false, false);
+        while !is_whole {
+            let read = input.fill_buf().await?;
+            if read.is_empty() {
+                break;
+            }
+            let end = read.iter().position(|byte| *byte == b'\n');
+            is_whole = end.is_some();
+            let taken = end.map_or(read.len(), |end| end + 1);
+            is_too_long |= line.len() + taken > MAX_LINE;
+            if is_too_long {
+                line = Vec::new();
+            } else {
+                line.extend_from_slice(&read[..taken]);
+            }
+            input.consume(taken);
+        }
+        if is_too_long {
+            return Ok(Some(TOO_LONG.to_owned()));
+        }
+        match String::from_utf8(line) {
+            Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
+            // The end, or an empty line.
+            Ok(_) if !is_whole => return Ok(None),
+            Ok(_) => {}
+            Err(_) => return Ok(Some(NOT_UTF8.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_bounded_and_blank_ones_left_out() {
+        let mut text = b"{\"a\":1}\r\n\n  \n\xff\n".to_vec();
+        text.extend(std::iter::repeat_n(b'x', MAX_LINE + 1));
+        text.extend(b"\nlast");
+        let mut input = BufReader::new(&text[..]);
+        let mut lines = Vec::new();
+        while let Some(line) = next_line(&mut input).await.unwrap() {
+            lines.push(line);
+        }
+        assert_eq!(lines, ["{\"a\":1}", NOT_UTF8, TOO_LONG, "last"]);
+    }
+}
