@@ -73,6 +73,7 @@ impl DrawnCall<'_> {
             Category::VersionControl if definition.is_read_only() => ToolKind::Read,
             Category::VersionControl => ToolKind::Execute,
             Category::Agent => ToolKind::Think,
+            Category::External => ToolKind::Other,
         }
     }
 
