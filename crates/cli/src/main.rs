@@ -16,6 +16,7 @@ mod output;
 mod project;
 mod reports;
 mod user_commands;
+mod web_tools;
 
 use std::process::ExitCode;
 

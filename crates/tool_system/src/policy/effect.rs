@@ -6,7 +6,10 @@ use std::fmt;
 use protocol::{Base, Change, Proposal, visible};
 use serde::{Deserialize, Serialize};
 
+use net::WebUrl;
+
 use super::command::{AnalysedCommand, effects_of_command};
+use super::host::WebTarget;
 
 /// The kinds of effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,17 +50,20 @@ pub struct Effect {
     /// What is known about the command, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<AnalysedCommand>>,
+    /// The server, if it is a request to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<Box<WebTarget>>,
 }
 
 impl Effect {
     /// An effect on one path.
     pub fn on(kind: EffectKind, path: impl Into<String>) -> Self {
-        Self { kind, path: Some(path.into()), tree: false, subject: None, run: None }
+        Self { kind, path: Some(path.into()), tree: false, subject: None, run: None, web: None }
     }
 
     /// An effect outside of the project's files.
     pub fn outside(kind: EffectKind, subject: impl Into<String>) -> Self {
-        Self { kind, path: None, tree: false, subject: Some(subject.into()), run: None }
+        Self { kind, path: None, tree: false, subject: Some(subject.into()), run: None, web: None }
     }
 }
 
@@ -114,7 +120,14 @@ pub(crate) fn effects_of(proposal: &Proposal) -> Vec<Effect> {
         Proposal::Command(command) => effects_of_command(command),
         Proposal::Web(request) => {
             let subject = format!("{} {}", request.method, request.url);
-            vec![Effect::outside(EffectKind::Fetch, subject)]
+            let web = WebUrl::parse(&request.url).ok().map(|url| WebTarget {
+                sends: request.body.is_some()
+                    || !request.headers.is_empty()
+                    || request.method != "GET",
+                unnamed: request.unnamed,
+                ..WebTarget::of(&url)
+            });
+            vec![Effect { web: web.map(Box::new), ..Effect::outside(EffectKind::Fetch, subject) }]
         }
     }
 }
