@@ -28,7 +28,7 @@ use workspace::{Workspace, bytes_to_text, real_user_file, replace_user_file};
 
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
-pub(crate) use settings::{AgentConfig, ModelConfig, ToolListSetting};
+pub(crate) use settings::{AgentConfig, ModelConfig, ToolListSetting, WebConfig};
 
 use crate::environment::Environment;
 use file::{Author, FileMistake, FileValue, in_words};
@@ -52,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) network: bool,
     /// What commands with the network may reach besides the public Internet.
     pub(crate) network_allow: Vec<Allowance>,
+    /// What the web tools may reach.
+    pub(crate) web: WebConfig,
     /// What becomes of ignored files that commands write.
     pub(crate) ignored: IgnoredFiles,
     /// How much of them is kept, and how long.
@@ -135,6 +137,7 @@ impl Config {
             disabled_tools: settings.tools.disabled,
             network: settings.tools.network,
             network_allow: settings.sandbox.network_allow,
+            web: settings.web,
             ignored: match settings.sandbox.ignored {
                 IgnoredConfig::Private => IgnoredFiles::Private,
                 IgnoredConfig::Through => IgnoredFiles::Through,

@@ -17,6 +17,7 @@ mod output;
 mod project;
 mod reports;
 mod user_commands;
+mod web_tools;
 
 use std::process::ExitCode;
 

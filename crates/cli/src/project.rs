@@ -25,8 +25,7 @@ use crate::config::{Config, FlagLayer};
 use crate::custom_tools;
 use crate::environment::{Environment, git_identity};
 use crate::line_questions::{self, Terminal};
-use crate::mcp_servers;
-use crate::{environment, output};
+use crate::{environment, mcp_servers, output, web_tools};
 pub(crate) use state::ProjectState;
 use state::unusable;
 
@@ -133,7 +132,8 @@ impl Project {
     pub(crate) fn policy(&self, approval: &ApprovalArgs) -> anyhow::Result<Policy> {
         let remembered = self.state()?.rules()?;
         let rules = self.rules(approval)?.into_iter().chain(remembered);
-        Ok(Policy::new(self.mode(approval), rules).with_commands(self.config.commands))
+        let policy = Policy::new(self.mode(approval), rules).with_commands(self.config.commands);
+        Ok(policy.asking_about_unnamed(self.config.web.ask_unnamed))
     }
 
     pub(crate) fn mode(&self, approval: &ApprovalArgs) -> ApprovalMode {
@@ -143,7 +143,7 @@ impl Project {
     fn rules(&self, approval: &ApprovalArgs) -> anyhow::Result<Vec<Rule>> {
         let rules = self.config.rules.iter().cloned().chain(approval.rules()?);
         let rules = rules.chain(custom_tools::rules(self));
-        Ok(rules.chain(mcp_servers::rules(self)).collect())
+        Ok(rules.chain(mcp_servers::rules(self)).chain(web_tools::rules(&self.config)).collect())
     }
 
     /// The same, made when it is needed: the remembered rules are not read before.
@@ -154,10 +154,12 @@ impl Project {
     ) -> anyhow::Result<OnDemand<Policy>> {
         let (rules, mode) = (self.rules(approval)?, self.mode(approval));
         let (commands, state) = (self.config.commands, Arc::clone(state));
+        let ask_unnamed = self.config.web.ask_unnamed;
         Ok(OnDemand::new(move || {
             let remembered = state.rules().map_err(unusable)?;
             let rules = rules.iter().cloned().chain(remembered);
-            Ok(Policy::new(mode, rules).with_commands(commands))
+            let policy = Policy::new(mode, rules).with_commands(commands);
+            Ok(policy.asking_about_unnamed(ask_unnamed))
         }))
     }
 
@@ -188,11 +190,16 @@ impl Project {
                 let performer = JournalPerformer::new(Arc::clone(&state.journal));
                 let performer = performer.with_foreign(servers);
                 let commands = self.commands(approval.unsafe_no_sandbox);
+                let performer = performer.with_commands(commands);
+                let performer = match self.config.network {
+                    true => performer.with_web(web_tools::access(&self.config, &self.environment)),
+                    false => performer,
+                };
                 ExecutorOptions {
                     policy: self.lazy_policy(approval, state)?,
                     rule_keeper: Some(state.clone()),
                     approver: approver(approval.yes, &state.journal),
-                    performer: Some(Arc::new(performer.with_commands(commands))),
+                    performer: Some(Arc::new(performer)),
                     history: Some(History::of(Arc::clone(&state.journal))),
                     ..options
                 }

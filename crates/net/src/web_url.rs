@@ -37,6 +37,12 @@ impl WebUrl {
         Self::of(url.map_err(|error| invalid(format!("it cannot be read: {error}")))?)
     }
 
+    /// A link in a page at this address, with its fragment; none if it is one within the page.
+    pub fn join_link(&self, text: &str) -> Option<String> {
+        let is_own = text.starts_with('#');
+        self.url.join(text).ok().filter(|_| !is_own).map(String::from)
+    }
+
     fn of(mut url: Url) -> Result<WebUrl, InvalidWebUrl> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(invalid("only http and https addresses can be fetched"));

@@ -272,7 +272,7 @@ pub enum RunMode {
 }
 
 /// A request to a web server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WebRequest {
     /// The method, in upper case.
     pub method: String,
@@ -286,6 +286,13 @@ pub struct WebRequest {
     pub body: Option<String>,
     /// Limit for the whole exchange.
     pub timeout_ms: u64,
+    /// The configured search server that it is for, which gets its key with it. The key is not shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
+    /// Neither the user nor an earlier result has named this address: the model has made it up. It is
+    /// said to the approver, and allows or forbids nothing by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unnamed: bool,
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 use std::fmt;
 
 use crate::{
-    ApprovalRequest, FileDiff, Proposal, ToolCall, describe_call, describe_command,
+    ApprovalRequest, FileDiff, Proposal, ToolCall, WebRequest, describe_call, describe_command,
     describe_foreign, unified, visible,
 };
 
 /// Characters of the reason. The model may have written a part, and must not push the diff away.
 const MAX_REASON: usize = 500;
+const UNNAMED: &str =
+    "! the model made this address up: neither you nor an earlier result named it";
 /// Files that are named when a part of the diff is left out.
 const MAX_NAMED_FILES: usize = 100;
 
@@ -38,19 +40,37 @@ impl QuestionText {
             let path = visible(&file.path);
             file.warnings.iter().map(move |warning| format!("! {path}: {warning}"))
         });
+        let unnamed = matches!(&request.proposal, Proposal::Web(web) if web.unnamed);
+        let unnamed = unnamed.then(|| UNNAMED.to_owned()).into_iter();
         Self {
             title: visible(&describe_call(&call)),
             reason: shortened(visible(&request.reason)),
-            warnings: warnings.take(MAX_NAMED_FILES).collect(),
+            warnings: unnamed.chain(warnings.take(MAX_NAMED_FILES)).collect(),
             what: match &request.proposal {
                 Proposal::Command(command) => describe_command(command),
                 Proposal::Foreign(call) => describe_foreign(call),
                 Proposal::Changes(_) => shown(&request.diffs, max_diff),
-                Proposal::Web(web) => format!("{} {}\n", visible(&web.method), visible(&web.url)),
+                Proposal::Web(web) => describe_web_request(web),
             },
             always: request.remembers.as_deref().map(|words| format!("Always: {}", visible(words))),
         }
     }
+}
+
+/// The whole request, one fact a line. Nothing is cut, and characters that could deceive are escaped.
+fn describe_web_request(web: &WebRequest) -> String {
+    let WebRequest { method, url, headers, body, timeout_ms: _, search, unnamed: _ } = web;
+    let mut text = format!("{} {}\n", visible(method), visible(url));
+    for (name, value) in headers {
+        text.push_str(&format!("with {}: {}\n", visible(name), visible(value)));
+    }
+    for line in body.iter().flat_map(|body| body.split('\n')) {
+        text.push_str(&format!("sending {}\n", visible(line)));
+    }
+    if let Some(search) = search {
+        text.push_str(&format!("with the configured key of {}\n", visible(search)));
+    }
+    text
 }
 
 impl fmt::Display for QuestionText {
@@ -148,6 +168,29 @@ mod tests {
         +one\x1B[1m
         +\u{009B}2J
         "#);
+    }
+
+    #[test]
+    fn a_web_request_is_shown_as_a_whole() {
+        let long = format!("https://x.org/?q={}\u{1b}[2J", "a".repeat(3000));
+        let web = WebRequest {
+            method: "POST".into(),
+            url: long.clone(),
+            headers: [("x-a".to_owned(), "b\u{202e}".to_owned())].into(),
+            body: Some("one\r\ntwo\n".into()),
+            unnamed: true,
+            ..WebRequest::default()
+        };
+        let text = QuestionText::of(&request(Proposal::Web(web), "because"), 0);
+        assert_eq!(text.warnings, [UNNAMED]);
+        let shown = text.what.replace(&"a".repeat(3000), "AAA");
+        insta::assert_snapshot!(shown, @r"
+        POST https://x.org/?q=AAA\x1B[2J
+        with x-a: b\u{202E}
+        sending one\r
+        sending two
+        sending 
+        ");
     }
 
     #[test]

@@ -15,11 +15,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::{
     AgentHost, Delegation, ExecutorOptions, LearnedRules, ListedTool, ProjectTools, Recalled,
+    TextSearch,
 };
 
 use crate::approval::ApprovalManager;
 use crate::log::NestedLog;
-use crate::recall::{ReadableLog, recall};
+use crate::recall::{ReadableLog, recall, told_in};
 use crate::runtime::{ContextToolRuntime, text_at, unwritable};
 use crate::session::SessionParts;
 
@@ -34,6 +35,8 @@ pub(crate) struct SessionHost {
     pub(crate) role: AgentRole,
     pub(crate) depth: u32,
     pub(crate) log: Arc<dyn ReadableLog>,
+    /// The log of the whole session; that of a sub-agent is a part of it.
+    pub(crate) session_log: Arc<dyn ReadableLog>,
     pub(crate) approvals: Arc<ApprovalManager>,
     /// What it may use up; its sub-agents draw on it.
     pub(crate) purse: Arc<Purse>,
@@ -101,6 +104,7 @@ impl AgentHost for SessionHost {
             role: self.parts.tools.role(&task.role)?.within(&self.role),
             depth: self.depth + 1,
             log: log.aside(),
+            session_log: Arc::clone(&self.session_log),
             approvals: Arc::new(self.approvals.for_sub_agent(log.aside())),
             purse: self.purse.for_sub_agent(),
             inbox: Arc::default(),
@@ -129,6 +133,10 @@ impl AgentHost for SessionHost {
 
     async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError> {
         recall(&*self.log, handle, &self.parts.model).await
+    }
+
+    async fn was_told(&self, says: TextSearch) -> bool {
+        told_in(&*self.session_log, says).await
     }
 }
 

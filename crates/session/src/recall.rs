@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use context_manager::{LogError, SessionLog};
-use protocol::{ErrorCode, LogEntry, MessageHandle, ToolError, recalled_text};
-use tool_system::Recalled;
+use protocol::{ErrorCode, LogEntry, MessageHandle, SessionEvent, ToolError, recalled_text};
+use tool_system::{Recalled, TextSearch};
 
 use crate::session::Model;
 
@@ -20,6 +20,32 @@ const LARGEST_PAGE: u64 = 64 * 1024;
 pub(crate) trait ReadableLog: SessionLog {
     /// The entry at this position, if it is there.
     async fn entry(&self, sequence: u64) -> Result<Option<LogEntry>, LogError>;
+}
+
+/// Entries of a log that are searched for what was said, from its beginning. A turn writes tens.
+const MOST_SEARCHED: u64 = 100_000;
+
+/// Whether the user or a result says something in the log of a session. What a sub-agent was told by
+/// its caller does not count, nor does an error, which repeats what was asked for.
+pub(crate) async fn told_in(log: &dyn ReadableLog, says: TextSearch) -> bool {
+    for sequence in 1..=MOST_SEARCHED {
+        let Ok(Some(entry)) = log.entry(sequence).await else { return false };
+        if told_text(&entry.event, true).is_some_and(|text| says(&text)) {
+            return true;
+        }
+    }
+    false
+}
+
+fn told_text(event: &SessionEvent, is_users: bool) -> Option<String> {
+    match event {
+        SessionEvent::UserMessage { .. } | SessionEvent::UserAdded { .. } if is_users => {
+            recalled_text(event)
+        }
+        SessionEvent::CallEnded { result: Ok(_), .. } => recalled_text(event),
+        SessionEvent::Nested { entry, .. } => told_text(&entry.event, false),
+        _ => None,
+    }
 }
 
 /// What an entry of `log` says, in pages that `model` can take.

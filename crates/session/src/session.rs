@@ -396,6 +396,7 @@ fn assemble(
         role: parts.role.clone(),
         depth: 0,
         log: log.aside(),
+        session_log: log.aside(),
         approvals: Arc::clone(&approvals),
         purse: Arc::clone(&lasting.purse),
         inbox: Arc::clone(&lasting.inbox),

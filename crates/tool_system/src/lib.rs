@@ -24,6 +24,7 @@ mod locked;
 pub mod policy;
 mod registration;
 mod toolchain;
+mod web;
 
 // Modules are named by what they hold, wherever they are grouped.
 use answers::{
@@ -42,7 +43,7 @@ use registration::{
 use toolchain::{formatters, package_name, project_kind, test_commands};
 
 pub use activity::{ActivityStream, Subscription};
-pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled};
+pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled, TextSearch};
 pub use approval_gate::{Approved, Asker};
 pub use approver::{ApproveAll, Approver, RefuseAll, RuleKeeper};
 pub use arguments::{ToolArguments, Whole};
@@ -71,6 +72,7 @@ pub use session_diff::SessionDiff;
 pub(crate) use tool::json_of;
 pub use tool::{Outcome, Proposed, TakesBack, Tool};
 pub use validator::ToolValidator;
+pub use web::{SearchProvider, SearchServer, WebAccess, WebOptions, web_page_text};
 
 /// Everything a tool's file needs, in one line.
 pub mod prelude {

@@ -126,6 +126,22 @@ limits! {
     foreign_output_bytes = 64 * 1024,
     /// Bytes that are kept of each output of a command, to be read through a handle.
     kept_output_bytes = 8 * 1024 * 1024,
+    /// Seconds that a web request may take unless asked for another number.
+    web_s = 30,
+    /// The most seconds that a web request may take.
+    max_web_s = 120,
+    /// Bytes that are read of an answer of a web server, after decompression.
+    web_body_bytes = 2 * 1024 * 1024,
+    /// Bytes of text on one page of `web_fetch`.
+    web_page_bytes = 24 * 1024,
+    /// Bytes of fetched pages that are kept in a session, for 15 minutes.
+    web_kept_bytes = 16 * 1024 * 1024,
+    /// Requests to one web server within a minute.
+    web_requests_per_minute = 10,
+    /// Results of `web_search` unless asked for another number.
+    web_search_results = 5,
+    /// The most results of `web_search`.
+    web_search_max = 20,
     /// Jobs that run at the same time.
     jobs = 8,
     /// Bytes that are shown of one file with instructions for agents, such as `AGENTS.md`.

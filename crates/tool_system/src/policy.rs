@@ -7,6 +7,7 @@
 pub mod command;
 mod effect;
 mod expiry;
+mod host;
 mod judgement;
 mod mode;
 mod pattern;
@@ -19,6 +20,7 @@ mod table;
 pub use command::CommandPattern;
 pub(crate) use effect::effects_of;
 pub use effect::{Effect, EffectKind};
+pub use host::{HostPattern, InvalidHost, WebTarget};
 pub(crate) use judgement::PolicyAction;
 pub use judgement::PolicyVerdict;
 pub use mode::{ApprovalMode, CommandMode, Decision};
@@ -36,6 +38,7 @@ use rule::CompiledRule;
 pub struct Policy {
     mode: ApprovalMode,
     commands: CommandMode,
+    asks_unnamed: bool,
     rules: Vec<CompiledRule>,
 }
 
@@ -49,13 +52,21 @@ impl Policy {
         let widens =
             |rule: &Rule| rule.decision == Decision::Allow && rule.source == RuleSource::Project;
         let rules = rules.into_iter().filter(|rule| !widens(rule)).map(CompiledRule::new);
-        Self { mode, commands: CommandMode::default(), rules: rules.collect() }
+        let (commands, rules) = (CommandMode::default(), rules.collect());
+        Self { mode, commands, asks_unnamed: false, rules }
     }
 
     /// The same policy with another answer to commands that can reach nothing.
     #[must_use]
     pub fn with_commands(mut self, commands: CommandMode) -> Self {
         self.commands = commands;
+        self
+    }
+
+    /// The same policy, but no rule lets a request pass whose address the model has made up.
+    #[must_use]
+    pub fn asking_about_unnamed(mut self, asks: bool) -> Self {
+        self.asks_unnamed = asks;
         self
     }
 

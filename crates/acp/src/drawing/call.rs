@@ -74,6 +74,7 @@ impl DrawnCall<'_> {
             Category::VersionControl => ToolKind::Execute,
             Category::Agent => ToolKind::Think,
             Category::External => ToolKind::Other,
+            Category::Web => ToolKind::Fetch,
         }
     }
 

@@ -1,8 +1,10 @@
-//! Rules as they are typed: a tool, and the paths or the command that it is about.
+//! Rules as they are typed: a tool, and the paths, the command or the servers that it is about.
 
 use protocol::ToolPermission;
-use tool_system::policy::{CommandPattern, Decision, PathPattern, Rule, RuleSource, ToolPattern};
-use tool_system::{ToolRegistry, Vocabulary};
+use tool_system::policy::{
+    CommandPattern, Decision, HostPattern, PathPattern, Rule, RuleSource, ToolPattern,
+};
+use tool_system::{Category, ListedTool, ToolRegistry, Vocabulary};
 
 /// The rule by which the user allows something, such as `edit_lines:src/**` or `bash:cargo test*`.
 pub(crate) fn allow_rule(text: &str) -> anyhow::Result<Rule> {
@@ -21,13 +23,24 @@ pub(crate) fn rule(decision: Decision, text: &str) -> anyhow::Result<Rule> {
     if runs_commands(tool) {
         return Ok(Rule { command: vec![CommandPattern::new(what)?], ..rule });
     }
+    if reaches_web(tool) {
+        let hosts = what.split(',').filter(|host| !host.is_empty()).map(HostPattern::new);
+        return Ok(Rule { hosts: hosts.collect::<Result<_, _>>()?, ..rule });
+    }
     let patterns = what.split(',').filter(|path| !path.is_empty());
     Ok(Rule { paths: patterns.map(PathPattern::new).collect::<Result<_, _>>()?, ..rule })
 }
 
+fn reaches_web(tool: &str) -> bool {
+    is_tool(tool, |listed| listed.definition().category == Category::Web)
+}
+
+fn is_tool(tool: &str, fits: impl Fn(&ListedTool) -> bool) -> bool {
+    ToolRegistry::builtin().get(Vocabulary::Standard, tool).is_ok_and(|listed| fits(&listed))
+}
+
 fn runs_commands(tool: &str) -> bool {
-    let found = ToolRegistry::builtin().get(Vocabulary::Standard, tool);
-    found.is_ok_and(|listed| {
+    is_tool(tool, |listed| {
         listed.definition().required_permissions.contains(ToolPermission::ExecuteCommands)
     })
 }
@@ -43,6 +56,10 @@ mod tests {
             ("edit_lines:src/**,docs/**", "allow edit_lines on src/**, docs/**"),
             ("*:src/**", "allow * on src/**"),
             ("bash", "allow bash"),
+            (
+                "web_fetch:docs.rs,http://localhost:8080",
+                "allow web_fetch at docs.rs, http://localhost:8080",
+            ),
             ("bash:cargo test*", "allow bash of `cargo test*`"),
             ("bash:echo a,b:c", "allow bash of `echo a,b:c`"),
         ] {

@@ -48,6 +48,7 @@ fn why_not(key: &str) -> &'static str {
         Some("model") => {
             "a project cannot choose where your requests and keys go or what they cost"
         }
+        Some("web") => "a project cannot choose which servers are asked in your name",
         Some("sandbox") => "a project cannot lead commands into your network or files",
         Some("checks") => "a project cannot run commands by itself",
         Some("mcp") => {
@@ -145,6 +146,9 @@ mod tests {
         assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
         assert!(of_project("checks.after_edit").unwrap_err().contains("by itself"));
         assert!(of_project("sandbox.network_allow").unwrap_err().contains("your network"));
+        for key in ["web.hosts", "web.network_allow", "web.search.url", "web.search.key_env"] {
+            assert!(of_project(key).unwrap_err().contains("in your name"), "{key}");
+        }
         assert!(of_project("terminal.notify").unwrap_err().contains("your terminal"));
         assert!(of_project("roles").unwrap_err().contains("must not widen"));
         let schema = Schema::new();

@@ -10,8 +10,8 @@ use net::Allowance;
 use protocol::PermissionSet;
 use serde::{Deserialize, Serialize, Serializer};
 use terminal::NotificationKind;
-use tool_system::policy::{ApprovalMode, CommandMode, Rule};
-use tool_system::{LimitOverrides, Limits};
+use tool_system::policy::{ApprovalMode, CommandMode, HostPattern, Rule};
+use tool_system::{LimitOverrides, Limits, SearchProvider};
 
 use super::provider::ProviderName;
 
@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
     pub(crate) tools: ToolsConfig,
+    pub(crate) web: WebConfig,
     pub(crate) sandbox: SandboxConfig,
     pub(crate) checks: ChecksConfig,
     #[serde(serialize_with = "all_limits")]
@@ -130,6 +131,30 @@ pub(crate) struct ToolsConfig {
     pub(crate) disabled: Vec<String>,
     /// Whether code may reach the network.
     pub(crate) network: bool,
+}
+
+/// What the web tools may reach.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct WebConfig {
+    /// Servers that are fetched from without a question.
+    pub(crate) hosts: Vec<HostPattern>,
+    /// Hosts, addresses and ports besides the public Internet.
+    pub(crate) network_allow: Vec<Allowance>,
+    /// Whether addresses that the model has made up are asked about at these servers too.
+    pub(crate) ask_unnamed: bool,
+    pub(crate) search: SearchConfig,
+}
+
+/// Where searches of the web go.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SearchConfig {
+    pub(crate) provider: Option<SearchProvider>,
+    /// In place of the provider's own address.
+    pub(crate) url: Option<BaseUrl>,
+    /// The variable that holds the key, in place of the provider's usual one.
+    pub(crate) key_env: Option<String>,
 }
 
 /// A large project's build directory, a few times over.

@@ -26,7 +26,14 @@ pub trait AgentHost: Send + Sync {
     /// What an entry of the conversation's log says. The conversation names handles where it shows
     /// its model only a part of something.
     async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError>;
+
+    /// Whether a message of the user or the result of an earlier call says something. What the model
+    /// has said itself does not count.
+    async fn was_told(&self, says: TextSearch) -> bool;
 }
+
+/// Decides whether a text says something.
+pub type TextSearch = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// What an entry of a conversation's log says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -299,6 +299,9 @@ impl ApprovalGate<'_> {
             (Proposal::Command(command), Some(arguments)) => {
                 self.run_command(command, asked, arguments).await
             }
+            (Proposal::Web(_), Some(arguments)) => {
+                self.listed.tool.report(arguments, self.perform_changes(approved).await?)
+            }
             _ => self.perform_changes(approved).await,
         }
     }

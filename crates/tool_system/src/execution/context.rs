@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use code_index::CodeBase;
+use net::WebUrl;
 use protocol::{
     ActivityData, ActivityType, ContentHash, ErrorCode, Image, MessageHandle, ToolError,
 };
@@ -16,7 +17,8 @@ use crate::locked::locked;
 use crate::result_store::{HANDLE_PREFIX, KeptText};
 use crate::truncation::in_lines;
 use crate::turn::RecordedAnswer;
-use crate::{AgentHost, CommandRunner, History, Limits, ListedTool};
+use crate::web::is_named_in;
+use crate::{AgentHost, CommandRunner, History, Limits, ListedTool, WebAccess};
 
 /// What a tool sees during one call: the project, the limits, a way to show progress, and whether
 /// the caller has cancelled. Cheap to clone into other threads.
@@ -84,6 +86,25 @@ impl ToolContext {
     /// What runs commands that only look.
     pub(crate) fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
         self.state.performer()?.runner()
+    }
+
+    /// The way to the web, if the user lets tools reach it.
+    pub(crate) fn web(&self) -> Result<Arc<WebAccess>, ToolError> {
+        if !self.network() {
+            let message = "the web cannot be reached: network access is switched off";
+            return Err(ToolError::new(ErrorCode::ToolDisabled, message).suggest(
+                "The user can allow it with `tools.network = true` in the configuration.",
+            ));
+        }
+        self.state.performer()?.web()
+    }
+
+    /// Whether the conversation does not name an address, so that the model has made it up. Without a
+    /// conversation nobody can tell.
+    pub(crate) async fn is_unnamed(&self, url: &WebUrl) -> bool {
+        let Some(host) = self.state.options.agent_host.as_deref() else { return false };
+        let url = url.clone();
+        !host.was_told(Box::new(move |text| is_named_in(text, &url))).await
     }
 
     /// The commands that go on in the background.

@@ -141,8 +141,10 @@ impl ToolExecutor {
             Outcome::Answer(value) => value,
             Outcome::Proposal(proposed) => {
                 let gate = ApprovalGate { call, listed: &listed, approver, cx: &cx };
-                // A tool that runs commands makes its answer of their report and its arguments.
-                let reported = listed.runs_programs().then(|| arguments.clone());
+                // A tool that runs commands, or asks the web, makes its answer of the report and its
+                // arguments.
+                let is_reported = listed.runs_programs() || definition.category == Category::Web;
+                let reported = is_reported.then(|| arguments.clone());
                 let passed = gate.pass(proposed, reported).await?;
                 // What is told of a call is told of the arguments that it was made with.
                 arguments = passed.arguments.unwrap_or(arguments);
@@ -195,6 +197,9 @@ impl ToolExecutor {
             self.registry.list_for(self.state.options.vocabulary, &self.state.options.role);
         if self.state.options.agent_host.is_none() {
             tools.retain(|tool| tool.definition().category != Category::Agent);
+        }
+        if !self.state.options.network {
+            tools.retain(|tool| tool.definition().category != Category::Web);
         }
         tools
     }

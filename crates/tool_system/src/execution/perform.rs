@@ -7,7 +7,7 @@ use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, T
 use serde_json::json;
 use workspace::{EntryRole, Inverse, Journal, Label};
 
-use crate::{Approved, Asker, CommandRunner, OnDemand, TakesBack, ToolContext};
+use crate::{Approved, Asker, CommandRunner, OnDemand, TakesBack, ToolContext, WebAccess};
 
 /// Performs proposals that have passed the approval gate, which alone calls it.
 #[async_trait]
@@ -31,6 +31,12 @@ pub trait Performer: Send + Sync {
         let message = "commands cannot be run in this session";
         Err(ToolError::new(ErrorCode::PermissionDenied, message))
     }
+
+    /// What asks web servers, if the web can be reached.
+    fn web(&self) -> Result<Arc<WebAccess>, ToolError> {
+        let message = "the web cannot be reached in this session";
+        Err(ToolError::new(ErrorCode::PermissionDenied, message))
+    }
 }
 
 /// Applies change sets to the project, all of each or nothing, so that each can be undone.
@@ -38,12 +44,13 @@ pub struct JournalPerformer {
     journal: Arc<OnDemand<Arc<Journal>>>,
     commands: Option<Arc<OnDemand<Arc<CommandRunner>>>>,
     foreign: Option<Arc<dyn Performer>>,
+    web: Option<Arc<WebAccess>>,
 }
 
 impl JournalPerformer {
     /// A performer that writes through `journal`.
     pub fn new(journal: Arc<OnDemand<Arc<Journal>>>) -> Self {
-        Self { journal, commands: None, foreign: None }
+        Self { journal, commands: None, foreign: None, web: None }
     }
 
     /// Runs commands as well.
@@ -59,14 +66,29 @@ impl JournalPerformer {
         self.foreign = Some(foreign);
         self
     }
+
+    /// Asks web servers as well.
+    #[must_use]
+    pub fn with_web(mut self, web: Arc<WebAccess>) -> Self {
+        self.web = Some(web);
+        self
+    }
 }
 
 #[async_trait]
 impl Performer for JournalPerformer {
     async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult {
-        let Proposal::Changes(set) = &approved.proposal else {
-            let message = "requests cannot be made here yet";
-            return Err(ToolError::new(ErrorCode::PermissionDenied, message));
+        let set = match &approved.proposal {
+            Proposal::Changes(set) => set,
+            Proposal::Web(request) => return self.web()?.perform(request, cx).await,
+            Proposal::Command(_) => {
+                let message = "a command is run, not performed";
+                return Err(ToolError::new(ErrorCode::Internal, message));
+            }
+            Proposal::Foreign(_) => {
+                let message = "no MCP servers are used in this session";
+                return Err(ToolError::new(ErrorCode::PermissionDenied, message));
+            }
         };
         let journal = Arc::clone(self.journal.get()?);
         let set = set.clone();
@@ -120,6 +142,12 @@ impl Performer for JournalPerformer {
                 Err(ToolError::new(ErrorCode::PermissionDenied, message))
             }
         }
+    }
+
+    fn web(&self) -> Result<Arc<WebAccess>, ToolError> {
+        let message = "the web cannot be reached in this session";
+        let web = self.web.as_ref().map(Arc::clone);
+        web.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 }
 

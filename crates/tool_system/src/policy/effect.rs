@@ -6,7 +6,10 @@ use std::fmt;
 use protocol::{Base, Change, ContentHash, ForeignCall, Proposal, visible};
 use serde::{Deserialize, Serialize};
 
+use net::WebUrl;
+
 use super::command::{AnalysedCommand, effects_of_command};
+use super::host::WebTarget;
 
 /// The kinds of effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,6 +55,9 @@ pub struct Effect {
     /// What is known about the foreign tool, if one is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Box<ForeignEffect>>,
+    /// The server, if it is a request to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<Box<WebTarget>>,
 }
 
 /// What a policy knows about a call of a foreign tool.
@@ -68,14 +74,14 @@ pub struct ForeignEffect {
 impl Effect {
     /// An effect on one path.
     pub fn on(kind: EffectKind, path: impl Into<String>) -> Self {
-        let (subject, run, foreign) = (None, None, None);
-        Self { kind, path: Some(path.into()), tree: false, subject, run, foreign }
+        let (path, subject) = (Some(path.into()), None);
+        Self { kind, path, tree: false, subject, run: None, foreign: None, web: None }
     }
 
     /// An effect outside of the project's files.
     pub fn outside(kind: EffectKind, subject: impl Into<String>) -> Self {
-        let subject = Some(subject.into());
-        Self { kind, path: None, tree: false, subject, run: None, foreign: None }
+        let (path, subject) = (None, Some(subject.into()));
+        Self { kind, path, tree: false, subject, run: None, foreign: None, web: None }
     }
 }
 
@@ -133,7 +139,14 @@ pub(crate) fn effects_of(proposal: &Proposal) -> Vec<Effect> {
         Proposal::Command(command) => effects_of_command(command),
         Proposal::Web(request) => {
             let subject = format!("{} {}", request.method, request.url);
-            vec![Effect::outside(EffectKind::Fetch, subject)]
+            let web = WebUrl::parse(&request.url).ok().map(|url| WebTarget {
+                sends: request.body.is_some()
+                    || !request.headers.is_empty()
+                    || request.method != "GET",
+                unnamed: request.unnamed,
+                ..WebTarget::of(&url)
+            });
+            vec![Effect { web: web.map(Box::new), ..Effect::outside(EffectKind::Fetch, subject) }]
         }
         Proposal::Foreign(call) => vec![effect_of_foreign(call)],
     }

@@ -47,6 +47,7 @@ enum Ground<'a> {
     Refused(&'a Effect, &'a str),
     Network(&'a Effect),
     Unapproved(&'a Effect),
+    Unnamed(&'a Effect),
     Doubt(&'a CompiledRule, &'a Effect, &'a str),
     Commands(&'a Effect),
     Covered(Vec<&'a CompiledRule>, &'a Effect),
@@ -70,6 +71,13 @@ impl Policy {
         }
         let rule = ground.rules().first().map(|rule| rule.id.clone());
         PolicyVerdict { decision, rule, explanation, is_routine }
+    }
+
+    /// The decision about effects, without its reasons.
+    pub(crate) fn decide(&self, tool: &str, role: &str, effects: &[Effect]) -> Decision {
+        let action = PolicyAction { tool, role, effects };
+        let now = Timestamp::now();
+        self.weigh(&action, |rule| !rule.rule.is_expired(now)).0
     }
 
     /// The order of precedence, over the rules that are `live`.
@@ -99,6 +107,12 @@ impl Policy {
         }
         if let Some(ground) = always_asks(effects) {
             return (Decision::Ask, ground);
+        }
+        let is_unnamed = |effect: &&Effect| effect.web.as_ref().is_some_and(|web| web.unnamed);
+        if self.asks_unnamed
+            && let Some(effect) = effects.iter().find(is_unnamed)
+        {
+            return (Decision::Ask, Ground::Unnamed(effect));
         }
         if let Some((rule, effect)) = first_hit(&rules, effects, Decision::Ask) {
             return (Decision::Ask, Ground::Rule(rule, effect));
@@ -210,6 +224,10 @@ impl Policy {
             Ground::Unapproved(effect) => format!(
                 "{tool} {effect}: needs approval, because what the server says about this tool is new or \
                  has changed; no rule can allow it."
+            ),
+            Ground::Unnamed(effect) => format!(
+                "{tool} {effect}: needs approval, because the model made the address up \
+                 (web.ask_unnamed)."
             ),
             Ground::Doubt(rule, effect, why) => format!(
                 "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be covered by {}",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command::fits_example;
 use super::pattern::{CaseOf, PathReach, compile};
-use super::{CommandPattern, Decision, Effect, PathPattern, ToolPattern, expiry};
+use super::{CommandPattern, Decision, Effect, HostPattern, PathPattern, ToolPattern, expiry};
 
 /// Hexadecimal digits of a rule's id: short enough to type, long enough to tell rules apart.
 const ID_DIGITS: usize = 8;
@@ -64,6 +64,10 @@ pub struct Rule {
     /// The definition of a foreign tool that it is about. With another one it is about nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<ContentHash>,
+    /// The servers it is about. With these and without paths and commands, the rule is about web
+    /// requests only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostPattern>,
     /// The roles it is about; all of them if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
@@ -73,10 +77,10 @@ pub struct Rule {
     /// Why it exists; part of explanations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Paths or commands that it must match, checked by the self-test.
+    /// Paths, commands or addresses that it must match, checked by the self-test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Paths or commands that it must not match, checked by the self-test.
+    /// Paths, commands or addresses that it must not match, checked by the self-test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<String>,
     /// Where it comes from. A file cannot set this itself.
@@ -100,6 +104,7 @@ impl Rule {
             paths: Vec::new(),
             command: Vec::new(),
             definition: None,
+            hosts: Vec::new(),
             roles: Vec::new(),
             expires: None,
             note: None,
@@ -138,6 +143,9 @@ impl fmt::Display for Rule {
         }
         if self.definition.is_some() {
             write!(f, " as it is defined now")?;
+        }
+        for (index, host) in self.hosts.iter().enumerate() {
+            write!(f, "{}{host}", if index == 0 { " at " } else { ", " })?;
         }
         if !self.roles.is_empty() {
             write!(f, " for {}", self.roles.join(", "))?;
@@ -190,16 +198,21 @@ impl CompiledRule {
 
     /// Whether the rule is about this effect itself.
     pub(super) fn hits(&self, effect: &Effect) -> bool {
-        let Rule { paths, command: patterns, .. } = &self.rule;
-        match (&effect.path, &effect.run) {
+        let Rule { paths, command: patterns, hosts, .. } = &self.rule;
+        match (&effect.path, &effect.run, &effect.web) {
             _ if self.rule.definition.is_some() => {
                 effect.foreign.as_ref().map(|foreign| foreign.definition) == self.rule.definition
             }
-            _ if paths.is_empty() && patterns.is_empty() => true,
-            (Some(path), _) => !paths.is_empty() && self.matches_path(path),
-            (None, Some(run)) if self.narrows() => run.is_meant_by(patterns),
-            (None, Some(run)) => run.is_allowed_by(patterns),
-            (None, None) => false,
+            _ if paths.is_empty() && patterns.is_empty() && hosts.is_empty() => true,
+            (Some(path), _, _) => !paths.is_empty() && self.matches_path(path),
+            (None, Some(run), _) if self.narrows() => run.is_meant_by(patterns),
+            (None, Some(run), _) => run.is_allowed_by(patterns),
+            (None, None, Some(web)) => {
+                // "Always" said to a request that only reads does not hold for one that sends.
+                let is_meant = self.rule.source != RuleSource::Remembered || !web.sends;
+                is_meant && hosts.iter().any(|host| host.covers(web))
+            }
+            (None, None, None) => false,
         }
     }
 
@@ -211,7 +224,13 @@ impl CompiledRule {
 
     /// Whether an example of the rule is one that it is about.
     pub(super) fn matches_example(&self, example: &str) -> bool {
-        let Rule { paths, command: patterns, .. } = &self.rule;
+        let Rule { paths, command: patterns, hosts, .. } = &self.rule;
+        if hosts.iter().any(|host| host.covers_address(example)) {
+            return true;
+        }
+        if !hosts.is_empty() && paths.is_empty() && patterns.is_empty() {
+            return false;
+        }
         let as_command = || fits_example(patterns, example, !self.narrows());
         match patterns.is_empty() {
             true => self.matches_path(example),

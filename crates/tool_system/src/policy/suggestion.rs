@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use protocol::{CommandSpec, ProjectMode, Proposal, RunMode, visible};
 
 use super::{
-    CommandPattern, Decision, Effect, PathPattern, Rule, RuleSource, ToolPattern, effects_of,
-    protection,
+    CommandPattern, Decision, Effect, HostPattern, PathPattern, Rule, RuleSource, ToolPattern,
+    effects_of, protection,
 };
 
 /// More paths than this make no rule that a user would read before agreeing.
@@ -15,9 +15,10 @@ const MAX_PATHS: usize = 8;
 /// The narrowest rule that lets `proposal` of `tool` pass from now on. There is none if no rule can
 /// say exactly what was shown.
 ///
-/// For files it names the tool and the paths. There is none for protected names, deletions, links
-/// and the web. For a foreign tool it names the definition, unless the server says that the tool may
-/// destroy something. For a command it names the words of its one program; there is none if it is
+/// For files it names the tool and the paths. There is none for protected names, deletions and
+/// links. For a foreign tool it names the definition, unless the server says that the tool may
+/// destroy something. For a web request it names the server, unless the request sends something. For
+/// a command it names the words of its one program; there is none if it is
 /// dangerous or not fully understood, if anything but the words decides what it does (input,
 /// redirections, variables, another directory, the network), or if it is more than one command.
 /// Because a rule does not say all of that, the executor lets it count only for a proposal that
@@ -29,7 +30,7 @@ pub(crate) fn suggest_rule(tool: &str, proposal: &Proposal) -> Option<Rule> {
             is_all_of(rule.command.first()?, &spec.argv).then_some(rule)
         }
         Proposal::Changes(_) => rule_for(tool, &effects_of(proposal)),
-        Proposal::Web(_) => None,
+        Proposal::Web(_) => rule_for_server(tool, &effects_of(proposal)),
         Proposal::Foreign(call) if call.destructive || call.asks.is_some() => None,
         Proposal::Foreign(call) => {
             let tool = ToolPattern::new(globset::escape(tool)).ok()?;
@@ -79,6 +80,14 @@ fn is_all_words(spec: &CommandSpec) -> bool {
         && shown.is_none()
 }
 
+/// The rule for a request that sends nothing but its address. A search goes to the configured server.
+fn rule_for_server(tool: &str, effects: &[Effect]) -> Option<Rule> {
+    let [Effect { web: Some(web), .. }] = effects else { return None };
+    let tool = ToolPattern::new(globset::escape(tool)).ok()?;
+    let hosts = vec![HostPattern::exactly(web).ok().filter(|_| !web.sends)?];
+    Some(Rule { tool, hosts, ..Rule::new(Decision::Allow, RuleSource::Remembered) })
+}
+
 /// The rule for these effects.
 pub(super) fn rule_for(tool: &str, effects: &[Effect]) -> Option<Rule> {
     let tool = ToolPattern::new(globset::escape(tool)).ok()?;
@@ -113,6 +122,10 @@ pub(crate) fn in_words(rule: &Rule, proposal: &Proposal) -> String {
             "from now on {tool} may be called with any arguments without a question, until its server \
              describes it otherwise"
         );
+    }
+    if let [host] = rule.hosts.as_slice() {
+        let host = visible(&host.to_string());
+        return format!("from now on {tool} may fetch from {host} without a question");
     }
     let effects = effects_of(proposal);
     let paths: BTreeSet<&str> =

@@ -1,7 +1,7 @@
 //! What a tool is.
 
 use async_trait::async_trait;
-use protocol::{ChangeSet, CommandSpec, Proposal, ToolError, ToolResult};
+use protocol::{ChangeSet, CommandSpec, Proposal, ToolError, ToolResult, WebRequest};
 use serde_json::Value;
 use workspace::{EntryId, EntryRole, Workspace};
 
@@ -23,7 +23,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Answers, or proposes an effect. It has no effect itself.
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError>;
 
-    /// Turns the report on a command that this tool proposed, and that ran, into the tool's answer.
+    /// Turns the report on a command or web request that this tool proposed into the tool's answer.
     /// It has no effect.
     fn report(&self, args: &ToolArguments, ran: Value) -> ToolResult {
         let _ = args;
@@ -100,6 +100,12 @@ impl Proposed {
     /// A program to run; [`Tool::report`] makes the answer of what becomes of it.
     pub fn command(command: CommandSpec) -> Proposed {
         let proposal = Proposal::Command(command);
+        Proposed { proposal, purpose: None, answer: None, takes_back: None, unseen: false }
+    }
+
+    /// A request to a web server; [`Tool::report`] makes the answer of what becomes of it.
+    pub fn web(request: WebRequest) -> Proposed {
+        let proposal = Proposal::Web(request);
         Proposed { proposal, purpose: None, answer: None, takes_back: None, unseen: false }
     }
 

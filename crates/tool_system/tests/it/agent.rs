@@ -7,7 +7,8 @@ use protocol::{ErrorCode, MessageHandle, PlanStep, StepStatus, ToolError, ToolRe
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    AgentHost, Delegation, ExecutorOptions, ListedTool, Recalled, ToolRegistry, Vocabulary,
+    AgentHost, Delegation, ExecutorOptions, ListedTool, Recalled, TextSearch, ToolRegistry,
+    Vocabulary,
 };
 
 use crate::harness::Bench;
@@ -43,6 +44,10 @@ impl AgentHost for Host {
             MessageHandle(7) => Ok(Recalled { text, page_bytes: 160 }),
             _ => Err(ToolError::new(ErrorCode::FileNotFound, "there is no such entry")),
         }
+    }
+
+    async fn was_told(&self, says: TextSearch) -> bool {
+        says("look at http://named.test/page")
     }
 }
 

@@ -70,13 +70,16 @@ function Command({ command }) {
 }
 
 function Web({ web }) {
-  const { method, url, headers = {}, body, timeout_ms: limit } = web;
+  const { method, url, headers = {}, body, timeout_ms: limit, search, unnamed } = web;
   return html`<div class="effect">
+    ${unnamed && html`<p><b class="warning">The model made this address up: neither you nor an earlier result
+      named it.</b></p>`}
     <h3>Sends</h3><pre class="command"><${Exact} text=${`${method} ${url}`} /></pre>
     ${body && html`<h3>With this body</h3><pre><${Exact} text=${body} /></pre>`}
     <dl>
       ${Object.keys(headers).length > 0 && html`<${Fact} name="Headers"><pre><${Exact}
         text=${Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join('\n')} /></pre><//>`}
+      ${search && html`<${Fact} name="Key">The configured one of <${Exact} text=${search} /><//>`}
       ${limit > 0 && html`<${Fact} name="Limit">${seconds(limit)}<//>`}
     </dl>
   </div>`;

@@ -13,6 +13,7 @@ use crate::own_changes::OwnChanges;
 use crate::policy::{Policy, Rule};
 use crate::result_store::ResultStore;
 use crate::turn::TurnMemory;
+use crate::web::PageStore;
 use crate::{ActivityStream, FileTracker, ListedTool, Performer};
 
 pub(crate) struct ExecutorState {
@@ -22,6 +23,7 @@ pub(crate) struct ExecutorState {
     pub(crate) files: FileTracker,
     pub(crate) instructions: TouchedInstructions,
     pub(crate) results: ResultStore,
+    pub(crate) pages: PageStore,
     pub(crate) own_changes: OwnChanges,
     pub(crate) jobs: Jobs,
     pub(crate) answers: TurnMemory,
@@ -38,6 +40,7 @@ impl ExecutorState {
             files: FileTracker::new(options.require_read),
             instructions: TouchedInstructions::default(),
             results: ResultStore::new(limits.kept_result_bytes),
+            pages: PageStore::default(),
             own_changes: OwnChanges::default(),
             jobs: Jobs::default(),
             answers: TurnMemory::default(),

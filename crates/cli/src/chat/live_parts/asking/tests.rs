@@ -101,9 +101,7 @@ fn titles_say_what_would_happen() {
     let web = WebRequest {
         method: "GET".into(),
         url: "https://example.org/\u{1b}[2J".into(),
-        headers: BTreeMap::new(),
-        body: None,
-        timeout_ms: 1,
+        ..WebRequest::default()
     };
     let table = [
         (changes(vec![edit()]), "Edit a.rs, +2 −1?"),
