@@ -50,6 +50,7 @@ fn why_not(key: &str) -> &'static str {
         }
         Some("sandbox") => "a project cannot lead commands into your network or files",
         Some("checks") => "a project cannot run commands by itself",
+        Some("editor") => "a project cannot decide how your editor is used",
         Some("terminal") => "a project cannot decide how your terminal behaves",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "a project must not widen what you allow",
