@@ -15,11 +15,13 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::{Client, Error, ErrorCode};
 use jiff::Timestamp;
-use session::Session;
+use session::{Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
+use tool_system::OpenDocuments;
 
 use crate::choices::Choices;
 use crate::commands;
+use crate::editor_documents::EditorDocuments;
 use crate::editor_host::{EditorHost, EditorProject, GivenServer, NotOpened};
 use crate::live_editor::{LiveEditor, Replay, session_id};
 use crate::wire::{EditorTraits, SessionWire, failed, invalid};
@@ -48,6 +50,14 @@ pub(crate) struct WantedSession {
     pub(crate) root: PathBuf,
     pub(crate) servers: Vec<McpServer>,
     pub(crate) directories: Vec<PathBuf>,
+}
+
+/// What another session is made of.
+struct SessionRoom {
+    parts: SessionParts,
+    documents: Option<Arc<EditorDocuments>>,
+    /// What the user should know, one line each.
+    notes: Vec<String>,
 }
 
 /// A session that was opened, with what the editor is told about it.
@@ -128,10 +138,10 @@ impl AcpAgent {
         refuse_directories(&request.additional_directories)?;
         let _opening = self.opening.lock().await;
         let project = self.project(&request.cwd).await?;
-        let (mut parts, notes) = self.room_for(&*project, request.mcp_servers)?;
-        parts.approver = None;
-        let session = Session::begin(parts).await.map_err(failed)?;
-        self.run(connection, project, session, notes, Replay::No).await
+        let room = self.room_for(&*project, request.mcp_servers)?;
+        let session = Session::begin(room.parts).await.map_err(failed)?;
+        let rest = (room.documents, room.notes);
+        self.run(connection, project, session, rest, Replay::No).await
     }
 
     /// Takes up a session, and shows what was said in it if that is wanted.
@@ -154,11 +164,11 @@ impl AcpAgent {
         if project.parts().store.info(&stored).await.map_err(failed)?.is_none() {
             return Err(unknown(&id));
         }
-        let (mut parts, mut notes) = self.room_for(&*project, servers)?;
-        parts.approver = None;
-        let (session, damage) = Session::resume(parts, stored).await.map_err(failed)?;
-        notes.extend(damage);
-        self.run(connection, project, session, notes, replay).await
+        let mut room = self.room_for(&*project, servers)?;
+        let (session, damage) = Session::resume(room.parts, stored).await.map_err(failed)?;
+        room.notes.extend(damage);
+        let rest = (room.documents, room.notes);
+        self.run(connection, project, session, rest, replay).await
     }
 
     /// The parts of another session, if there may be one.
@@ -166,7 +176,7 @@ impl AcpAgent {
         &self,
         project: &dyn EditorProject,
         servers: Vec<McpServer>,
-    ) -> Result<(session::SessionParts, Vec<String>), Error> {
+    ) -> Result<SessionRoom, Error> {
         if locked(&self.live).len() >= MOST_OPEN {
             return Err(invalid(format!("{MOST_OPEN} sessions are open: close one first")));
         }
@@ -184,7 +194,14 @@ impl AcpAgent {
         }
         let mut parts = project.parts().clone();
         let notes = project.connect(&mut parts, &given);
-        Ok((parts, notes))
+        // The editor is asked.
+        parts.approver = None;
+        let editor = self.editor.get().copied().unwrap_or_default();
+        let writes_all = project.editor_writes_all() && editor.writes_files;
+        let documents = (editor.reads_files || writes_all)
+            .then(|| Arc::new(EditorDocuments::new(editor, writes_all)));
+        parts.tools.options.documents = documents.clone().map(|it| it as Arc<dyn OpenDocuments>);
+        Ok(SessionRoom { parts, documents, notes })
     }
 
     async fn run(
@@ -192,11 +209,14 @@ impl AcpAgent {
         connection: ConnectionTo<Client>,
         project: Arc<dyn EditorProject>,
         session: Session,
-        notes: Vec<String>,
+        (documents, notes): (Option<Arc<EditorDocuments>>, Vec<String>),
         replay: Replay,
     ) -> Result<OpenedSession, Error> {
         let id = WireId::new(session.id().to_string());
         let wire = self.wire(connection, id.clone());
+        if let Some(documents) = documents {
+            documents.belong_to(wire.clone());
+        }
         let live = LiveEditor::start(session, Arc::clone(&project), wire.clone());
         let live = Arc::new(live);
         locked(&self.live).insert(id, Arc::clone(&live));

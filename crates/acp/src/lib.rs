@@ -12,6 +12,7 @@ mod bounded_lines;
 mod choices;
 mod commands;
 mod drawing;
+mod editor_documents;
 mod editor_host;
 mod live_editor;
 mod permission;

@@ -28,7 +28,9 @@ use workspace::{Workspace, bytes_to_text, real_user_file, replace_user_file};
 
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
-pub(crate) use settings::{AgentConfig, ModelConfig, ToolListSetting, WebConfig};
+pub(crate) use settings::{
+    AgentConfig, EditorConfig, EditorWritesSetting, ModelConfig, ToolListSetting, WebConfig,
+};
 
 use crate::environment::Environment;
 use file::{Author, FileMistake, FileValue, in_words};
@@ -67,6 +69,7 @@ pub(crate) struct Config {
     pub(crate) rules: Vec<Rule>,
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
+    pub(crate) editor: EditorConfig,
     roles: BTreeMap<String, RoleConfig>,
     /// How the user is called back to the terminal.
     pub(crate) notify: NotificationKind,
@@ -155,6 +158,7 @@ impl Config {
             rules: rules(&layers)?,
             model: settings.model,
             agent: settings.agent,
+            editor: settings.editor,
             roles: settings.roles,
             notify: settings.terminal.notify.into(),
             servers: checked_servers(settings.mcp.servers)?,

@@ -33,8 +33,9 @@ use answers::{
 };
 use changes::{change_plan, history, proposing, session_diff, transfer, undoing};
 use execution::{
-    activity, agent_host, approval_gate, approver, checks, context, executor, file_tracker,
-    judging, learned_rules, on_demand, own_changes, perform, project_tools, turn,
+    activity, agent_host, approval_gate, approver, checks, context, editor_writes, executor,
+    file_tracker, judging, learned_rules, on_demand, open_documents, own_changes, perform,
+    project_tools, turn,
 };
 use registration::{
     absent_arguments, argument_problems, arguments, category, custom, definition, face, registry,
@@ -62,6 +63,7 @@ pub use instructions::{InstructionFile, InstructionText};
 pub use learned_rules::LearnedRules;
 pub use limits::{LimitOverrides, Limits};
 pub use on_demand::OnDemand;
+pub use open_documents::OpenDocuments;
 pub use perform::{JournalPerformer, Performer};
 pub use picture::handed_image;
 pub use project_tools::ProjectTools;

@@ -25,6 +25,7 @@ mod plan;
 mod prepare;
 mod proof;
 mod prune;
+mod record;
 mod recover;
 mod rewind;
 mod shape;
@@ -46,6 +47,7 @@ use crate::{Error, RelPath, StateDir, Workspace};
 pub use entry::{EntryId, EntryRole, Label};
 pub use history::EntrySummary;
 pub use inverse::{Inverse, UndoTarget};
+pub use record::WrittenElsewhere;
 pub use recover::RecoveryReport;
 pub use since::InverseSince;
 
@@ -116,6 +118,14 @@ struct Performed {
     /// Where the next entry goes; none if there is still something to clean up.
     tail: Option<Tail>,
     size: u64,
+}
+
+/// Whether the steps of an entry are still to be taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    Steps,
+    /// Another program has taken them.
+    Nothing,
 }
 
 /// What an entry is besides its changes.
@@ -202,22 +212,35 @@ impl Journal {
     }
 
     fn apply_for(&self, set: &ChangeSet, purpose: Purpose<'_>) -> Result<Applied, Error> {
+        let (read_only, undoes) = (purpose.read_only, purpose.undoes.clone());
+        self.enter(purpose, Taking::Steps, |dirs, stem| {
+            let planner = Planner {
+                ops: &self.ops,
+                dirs,
+                max_bytes: self.options.max_bytes,
+                read_only,
+                stem,
+                plan: ChangePlan::default(),
+                returning: self.returning(set, &undoes),
+            };
+            planner.check(set)
+        })
+    }
+
+    /// Makes an entry for what `plan` finds to be done, and does it unless it is done already.
+    fn enter<'s>(
+        &self,
+        purpose: Purpose<'_>,
+        taking: Taking,
+        plan: impl FnOnce(&Dirs<'_>, TempStem) -> Result<ChangePlan<'s>, Error>,
+    ) -> Result<Applied, Error> {
         let journal = |errno| self.store.failed(errno);
         let mut turn = self.turn();
         let _guard = self.store.lock().map_err(journal)?;
         let tally = self.settle()?;
         let dirs = Dirs::new(&self.workspace);
         let stem = TempStem::random().map_err(journal)?;
-        let planner = Planner {
-            ops: &self.ops,
-            dirs: &dirs,
-            max_bytes: self.options.max_bytes,
-            read_only: purpose.read_only,
-            stem,
-            plan: ChangePlan::default(),
-            returning: self.returning(set, &purpose.undoes),
-        };
-        let mut plan = planner.check(set)?;
+        let mut plan = plan(&dirs, stem)?;
         let id = EntryId(tally.last.max(turn.last) + 1);
         let header = header(&plan, purpose);
         self.store.set_tally(Tally { last: id.0, open: id.0, ..tally }).map_err(journal)?;
@@ -226,7 +249,7 @@ impl Journal {
             turn.tail = None;
         }
         turn.last = id.0;
-        let performed = self.perform(id, &mut plan, &header, &dirs, turn.tail.take());
+        let performed = self.perform(id, &mut plan, &header, (&dirs, taking), turn.tail.take());
         // After a failure, and if not everything could be cleaned up, the next turn looks again.
         let (open, size) = match &performed {
             Ok(Performed { tail, size }) => (if tail.is_some() { 0 } else { id.0 }, *size),
@@ -245,7 +268,7 @@ impl Journal {
         id: EntryId,
         plan: &mut ChangePlan<'_>,
         header: &Header,
-        dirs: &Dirs<'_>,
+        (dirs, taking): (&Dirs<'_>, Taking),
         tail: Option<Tail>,
     ) -> Result<Performed, Error> {
         let (ops, store) = (&self.ops, &self.store);
@@ -255,7 +278,9 @@ impl Journal {
         let mut draft = store.begin(id, header, tail.as_ref()).map_err(journal)?;
         Prepare { ops, dirs, store }.run(&mut draft, plan, &header.temps)?;
         let mut taken = 0;
-        if let Err(error) = (Commit { ops, dirs }).run(&plan.planned, &mut taken) {
+        if taking == Taking::Steps
+            && let Err(error) = (Commit { ops, dirs }).run(&plan.planned, &mut taken)
+        {
             return Err(self.roll_back(&draft, dirs, taken, error));
         }
         // From here on the change is permanent. What cannot be cleaned up is left to recovery.

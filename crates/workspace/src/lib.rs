@@ -60,7 +60,7 @@ pub use ignored::Ignored;
 pub use image_file::{ImageFile, ImageProblem, image_file};
 pub use journal::{
     Applied, EntryId, EntryRole, EntrySummary, Inverse, InverseSince, Journal, JournalOptions,
-    Label, RecoveryReport, UndoTarget,
+    Label, RecoveryReport, UndoTarget, WrittenElsewhere,
 };
 pub use line_window::{HASH_LIMIT, LineWindow, ReadLines, WindowLine};
 pub use list::{DirListing, LIST_LIMIT, ListedEntry};

@@ -18,7 +18,7 @@ use tool_system::{OnDemand, Vocabulary};
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::slash_commands::INIT_REQUEST;
 use crate::commands::setup;
-use crate::config::{Config, FlagLayer, Keys};
+use crate::config::{Config, EditorWritesSetting, FlagLayer, Keys};
 use crate::conversation::session_parts;
 use crate::environment::Environment;
 use crate::interrupt::StopSignal;
@@ -210,7 +210,7 @@ impl EditorProject for ConfiguredEditor {
     }
 
     fn editor_writes_all(&self) -> bool {
-        false
+        self.project.config.editor.writes == EditorWritesSetting::All
     }
 
     fn models(&self) -> Vec<String> {

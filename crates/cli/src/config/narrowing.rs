@@ -54,6 +54,7 @@ fn why_not(key: &str) -> &'static str {
         Some("mcp") => {
             "a project cannot start programs; it can name servers in .mcp.json, for you to trust"
         }
+        Some("editor") => "a project cannot decide how your editor is used",
         Some("terminal") => "a project cannot decide how your terminal behaves",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "a project must not widen what you allow",

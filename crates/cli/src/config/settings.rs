@@ -35,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) roles: BTreeMap<String, RoleConfig>,
     pub(crate) terminal: TerminalConfig,
     pub(crate) mcp: McpConfig,
+    pub(crate) editor: EditorConfig,
 }
 
 /// Which model answers, and what is known about it.
@@ -105,6 +106,25 @@ pub(crate) struct PriceSettings {
     pub(crate) output: Option<Dollars>,
     pub(crate) cache_read: Option<Dollars>,
     pub(crate) cache_write: Option<Dollars>,
+}
+
+/// How a conversation inside an editor behaves.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct EditorConfig {
+    /// What the editor writes.
+    pub(crate) writes: EditorWritesSetting,
+}
+
+/// Which texts are written by the editor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EditorWritesSetting {
+    /// Those of files that it holds with unsaved changes.
+    #[default]
+    Unsaved,
+    /// All.
+    All,
 }
 
 /// How far a conversation goes without asking, and what it begins with.

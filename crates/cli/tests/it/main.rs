@@ -1,6 +1,7 @@
 //! The binary as users and programs run it: real processes, their output and exit codes.
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
+mod acp;
 mod agent;
 mod call;
 mod chat_commands;

@@ -64,7 +64,10 @@ impl FileView {
         if file.meta.size > DECODE_BYTES {
             return Self::stream(cx, &path, file, window);
         }
-        let bytes = file.read_all(DECODE_BYTES)?;
+        let disk = file.read_all(DECODE_BYTES)?;
+        let unsaved = cx.unsaved(&path, &disk);
+        let is_unsaved = unsaved.is_some();
+        let bytes = unsaved.unwrap_or(disk);
         if is_binary(&bytes) {
             cx.note_read(&path, ContentHash::of(&bytes));
             let (kind, meta) = (describe_binary(&bytes), file.meta);
@@ -77,7 +80,11 @@ impl FileView {
         };
         let read = lines_of(&body, window, cx)?;
         cx.note_read(&path, ContentHash::of(&bytes));
-        let stored_as = stored_as(&text);
+        let remark = is_unsaved.then(|| "with unsaved changes of the editor".to_owned());
+        let stored_as = [stored_as(&text), remark]
+            .into_iter()
+            .flatten()
+            .reduce(|one, other| format!("{one}, {other}"));
         let byte_size = bytes.len() as u64;
         Ok(FileView::Text(TextView { read, meta: Some(file.meta), stored_as, byte_size }))
     }

@@ -30,7 +30,7 @@ impl Target {
     pub(crate) fn look(cx: &ToolContext, path: &str) -> Result<Self, ToolError> {
         let given = cx.workspace().resolve(path)?;
         let path = cx.workspace().follow_links(&given)?;
-        let (base, bytes) = cx.workspace().base_of(&path, cx.limits().edit_bytes)?;
+        let (base, bytes) = cx.base_of(&path, cx.limits().edit_bytes)?;
         let link = (given != path).then_some(given);
         Ok(Self { path, base, bytes, link })
     }

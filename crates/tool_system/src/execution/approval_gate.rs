@@ -364,7 +364,7 @@ impl ApprovalGate<'_> {
                 let mut lost = false;
                 for (path, base) in bases {
                     let resolved = cx.workspace().resolve(path)?;
-                    let Ok((now, _)) = cx.workspace().base_of(&resolved, MAX_SHOWN_BYTES) else {
+                    let Ok((now, _)) = cx.base_of(&resolved, MAX_SHOWN_BYTES) else {
                         return Ok(false);
                     };
                     if now != base {
@@ -485,7 +485,11 @@ fn before(cx: &ToolContext, change: &Change) -> Result<Option<Vec<u8>>, ToolErro
         return Ok(None);
     }
     let path = cx.workspace().resolve(path)?;
-    let (now, bytes) = cx.workspace().base_of(&path, MAX_SHOWN_BYTES)?;
+    // What is deleted or moved is what lies on the disk.
+    let (now, bytes) = match change {
+        Change::Write { .. } => cx.base_of(&path, MAX_SHOWN_BYTES)?,
+        _ => cx.workspace().base_of(&path, MAX_SHOWN_BYTES)?,
+    };
     if now != *base {
         let message = format!("{path} has changed since the proposal was made");
         return Err(ToolError::new(ErrorCode::Conflict, message)

@@ -28,7 +28,7 @@ pub use self::options::ExecutorOptions;
 pub(crate) use self::state::ExecutorState;
 use crate::approval_gate::ApprovalGate;
 use crate::locked::locked;
-use crate::policy::{Decision, Policy, Rule, suggest_rule};
+use crate::policy::{Decision, Policy, Rule, RuleSource, suggest_rule};
 use crate::truncation::OutputForm;
 use crate::turn::CallKey;
 use crate::{
@@ -297,7 +297,13 @@ impl ToolExecutor {
         let call = ToolCall::new("", request.tool.clone(), Map::new());
         let Ok(listed) = self.tool_of(&call) else { return false };
         let rule = suggest_rule(listed.definition().name, &request.proposal);
-        let refusal = rule.map(|rule| Rule { decision: Decision::Deny, ..rule });
+        let refusal = rule.map(|rule| Rule {
+            decision: Decision::Deny,
+            // A remembered rule about a command counts as a yes to exactly that one only.
+            source: RuleSource::CommandLine,
+            note: Some("the user refused it for this session".to_owned()),
+            ..rule
+        });
         let is_made = refusal.is_some();
         refusal.into_iter().for_each(|rule| self.learn(rule));
         is_made

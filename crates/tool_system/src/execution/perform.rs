@@ -7,6 +7,7 @@ use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, T
 use serde_json::json;
 use workspace::{EntryRole, Inverse, Journal, Label};
 
+use crate::editor_writes::EditorWrites;
 use crate::{Approved, Asker, CommandRunner, OnDemand, TakesBack, ToolContext, WebAccess};
 
 /// Performs proposals that have passed the approval gate, which alone calls it.
@@ -93,13 +94,21 @@ impl Performer for JournalPerformer {
         let journal = Arc::clone(self.journal.get()?);
         let set = set.clone();
         let (takes_back, unseen) = (approved.takes_back.clone(), approved.unseen);
+        let label = Label {
+            session: cx.session().to_owned(),
+            call: cx.call_id.to_string(),
+            tool: cx.tool.to_string(),
+            summary: summary(&set, takes_back.as_ref()),
+        };
+        // What is taken back is taken back on the disk, and only if the editor has nothing else.
+        if let (Some(documents), None) = (cx.documents(), &takes_back) {
+            let (changes, asked) = (set.clone(), Arc::clone(&documents));
+            let find = move |cx: &ToolContext| EditorWrites::among(cx, &changes, &*asked);
+            if let Some(writes) = cx.blocking(find).await? {
+                return writes.perform(cx, (journal, label), &*documents).await;
+            }
+        }
         cx.blocking(move |cx| {
-            let label = Label {
-                session: cx.session().to_owned(),
-                call: cx.call_id.to_string(),
-                tool: cx.tool.to_string(),
-                summary: summary(&set, takes_back.as_ref()),
-            };
             let applied = match takes_back {
                 None => journal.apply(&set, &label)?,
                 Some(TakesBack { entries, role }) => {

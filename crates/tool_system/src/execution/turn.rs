@@ -66,7 +66,10 @@ impl TurnMemory {
                     .workspace()
                     .open_file(path)
                     .and_then(|mut file| file.read_all(MAX_RECHECK_BYTES));
-                bytes.is_ok_and(|bytes| ContentHash::of(&bytes) == *known)
+                bytes.is_ok_and(|disk| {
+                    let bytes = cx.unsaved(path, &disk).unwrap_or(disk);
+                    ContentHash::of(&bytes) == *known
+                })
             }))
         });
         if !unchanged.await.unwrap_or(false) {

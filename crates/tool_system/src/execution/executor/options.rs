@@ -7,8 +7,8 @@ use protocol::AgentRole;
 use crate::checks::EditCheck;
 use crate::policy::Policy;
 use crate::{
-    AgentHost, Approver, History, LearnedRules, Limits, OnDemand, Performer, RefuseAll, RuleKeeper,
-    Vocabulary,
+    AgentHost, Approver, History, LearnedRules, Limits, OnDemand, OpenDocuments, Performer,
+    RefuseAll, RuleKeeper, Vocabulary,
 };
 
 /// How an executor behaves; what a front end decides once.
@@ -39,6 +39,8 @@ pub struct ExecutorOptions {
     pub approver: Arc<dyn Approver>,
     /// Performs what has been approved; the session is read-only without it.
     pub performer: Option<Arc<dyn Performer>>,
+    /// An editor whose unsaved texts are read and edited in place of what is on the disk.
+    pub documents: Option<Arc<dyn OpenDocuments>>,
     /// What was changed before; nothing can be undone without it.
     pub history: Option<History>,
     /// The conversation that calls come from; the tools of [`crate::Category::Agent`] need it.
@@ -63,6 +65,7 @@ impl Default for ExecutorOptions {
             learned_rules: Arc::default(),
             approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
             performer: None,
+            documents: None,
             history: None,
             agent_host: None,
             network: false,
