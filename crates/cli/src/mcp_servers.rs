@@ -176,6 +176,7 @@ fn program(
         Ok(ServerProgram {
             argv: words.map(filled).collect(),
             project: config.reads_project().then(|| root.to_owned()),
+            keeps: config.args.iter().chain(config.set.values()).any(|text| text.contains(DATA)),
             home,
             env,
             network: config.network,

@@ -173,6 +173,9 @@ impl Project {
     ) -> anyhow::Result<ProjectTools> {
         let role = self.config.role(&scope.role)?;
         let servers = Arc::clone(self.servers(approval.unsafe_no_sandbox));
+        if lifetime == Lifetime::Stays {
+            servers.learn_unknown();
+        }
         let registry = Arc::new(self.registry());
         let options = ExecutorOptions {
             vocabulary: scope.vocabulary,

@@ -152,6 +152,11 @@ impl ForeignServer {
         Ok(self.tools())
     }
 
+    /// Ends it until it is needed.
+    pub async fn stop(&self) {
+        self.life.lock().await.running = None;
+    }
+
     /// What the user has not approved of a definition; none if exactly this is approved.
     pub fn news(&self, definition: &ForeignDefinition) -> Option<String> {
         self.records.news(&self.key, definition)

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::{ErrorCode, Proposal, ToolError, ToolResult, visible};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tool_system::{Approved, Asker, Performer, ToolContext, ToolRegistry, Vocabulary};
 
+use crate::definition::ServerTools;
 use crate::foreign_tool::ForeignTool;
 use crate::server::ForeignServer;
 
@@ -38,6 +40,20 @@ impl ForeignServers {
     /// The server of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<ForeignServer>> {
         self.servers.iter().find(|server| server.name().as_str() == name)
+    }
+
+    /// Asks servers that were never asked for their tools, beside everything else, so that they are known
+    /// the next time. Outside of a runtime nothing happens.
+    pub fn learn_unknown(&self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let is_unknown = |server: &&Arc<ForeignServer>| *server.tools() == ServerTools::default();
+        for server in self.servers.iter().filter(is_unknown).cloned() {
+            runtime.spawn(async move {
+                // Whoever calls its tools, or tests it, is told why it does not work.
+                let _ = server.learn().await;
+                server.stop().await;
+            });
+        }
     }
 
     /// Adds the tools that are known. A name that is taken stays what it was.

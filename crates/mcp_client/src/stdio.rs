@@ -8,7 +8,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use protocol::CommandSpec;
 use sandbox::{
-    Access, Canceller, Exit, Launcher, OutputChunk, Profile, ProjectAccess, Ran, RunOptions,
+    Access, Canceller, Copy, Exit, Launcher, OutputChunk, Profile, ProjectAccess, Ran, RunOptions,
     Sandbox, SandboxError, Stream, Unconfined, Visible,
 };
 use serde_json::Value;
@@ -31,8 +31,11 @@ pub struct ServerProgram {
     pub argv: Vec<String>,
     /// Where it runs, if it can read the project.
     pub project: Option<PathBuf>,
-    /// A directory of its own, which it can write and which stays.
+    /// A directory of its own.
     pub home: PathBuf,
+    /// Whether what it writes there stays. Then it cannot use sockets with a path: other processes may
+    /// listen at one there.
+    pub keeps: bool,
     /// Its variables.
     pub env: BTreeMap<String, String>,
     /// Whether it reaches the network.
@@ -66,10 +69,10 @@ impl ServerProgram {
     }
 
     /// Its own directory is all that it can write; the project is one of the things that it can read.
-    fn profile(&self) -> Profile {
+    fn profile(&self, access: ProjectAccess) -> Profile {
         let mut profile = self.profile.clone();
         profile.root.clone_from(&self.home);
-        profile.project = ProjectAccess::Direct;
+        profile.project = access;
         profile.protected = Vec::new();
         profile.limits.output_bytes = KEPT_BYTES;
         let shown = self.read.iter().chain(&self.project).cloned();
@@ -82,12 +85,15 @@ impl ServerProgram {
         options: RunOptions<'_>,
         on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Ran, SandboxError> {
-        let spec = self.spec();
+        let (spec, launcher) = (self.spec(), self.launcher.clone());
+        let access = match self.keeps || self.unconfined {
+            true => ProjectAccess::Direct,
+            false => ProjectAccess::Copy(Copy::default()),
+        };
+        let profile = self.profile(access);
         match self.unconfined {
-            true => Unconfined::new(self.profile())?.run(&spec, options, on_output),
-            false => {
-                Sandbox::new(self.profile(), self.launcher.clone())?.run(&spec, options, on_output)
-            }
+            true => Unconfined::new(profile)?.run(&spec, options, on_output),
+            false => Sandbox::new(profile, launcher)?.run(&spec, options, on_output),
         }
     }
 }

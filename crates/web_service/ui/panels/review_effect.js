@@ -1,4 +1,5 @@
-// A command or a request to a web server before it runs: all of it, in the words of the proposal itself.
+// A command, a request to a web server or a call of a foreign tool before it runs: all of it, in the words of the
+// proposal itself.
 
 import { html } from '../core.js';
 import { pieces, rawLine } from '../diff_lines.js';
@@ -36,7 +37,9 @@ function seconds(ms) {
 
 export default function Effect({ whole }) {
   const { proposal } = whole;
-  return proposal.kind === 'web' ? html`<${Web} web=${proposal} />` : html`<${Command} command=${proposal} />`;
+  if (proposal.kind === 'web') return html`<${Web} web=${proposal} />`;
+  if (proposal.kind === 'foreign') return html`<${Foreign} call=${proposal} />`;
+  return html`<${Command} command=${proposal} />`;
 }
 
 function Command({ command }) {
@@ -82,5 +85,27 @@ function Web({ web }) {
       ${search && html`<${Fact} name="Key">The configured one of <${Exact} text=${search} /><//>`}
       ${limit > 0 && html`<${Fact} name="Limit">${seconds(limit)}<//>`}
     </dl>
+  </div>`;
+}
+
+function Foreign({ call }) {
+  const {
+    server, tool, arguments: given = {}, network, destructive, unapproved, asks, timeout_ms: limit,
+  } = call;
+  const values = Object.entries(given).map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join('\n');
+  return html`<div class="effect">
+    ${asks ? html`<h3>The MCP server asks, while its tool runs</h3><pre><${Exact} text=${asks} /></pre>
+      <h3>A yes sends this answer</h3>` : html`<h3>Calls a tool of an MCP server with</h3>`}
+    <pre class="command"><${Exact} text=${values || '(nothing)'} /></pre>
+    <dl>
+      <${Fact} name="Server"><code><${Exact} text=${server} /></code><//>
+      <${Fact} name="Tool"><code><${Exact} text=${tool} /></code><//>
+      <${Fact} name="Network">${network ? html`<b class="warning">It can reach the network</b>` : 'None'}<//>
+      ${destructive && html`<${Fact} name="Effect"><b class="warning">The server says that this may destroy
+        something</b><//>`}
+      ${limit > 0 && html`<${Fact} name="Limit">${seconds(limit)}<//>`}
+    </dl>
+    ${unapproved && html`<h3>You have not approved what the server says about this tool</h3>
+      <pre><${Exact} text=${unapproved.trimEnd()} /></pre>`}
   </div>`;
 }
