@@ -96,7 +96,7 @@ fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
 }
 
 /// The `node_modules` that holds the packages, filled once.
-fn installed_modules(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
+pub(crate) fn installed_modules(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
     let modules = directory.join("node_modules");
     let stamp = directory.join("packages.stamp");
     let wanted = packages.join("\n");

@@ -6,6 +6,7 @@
 
 mod bench;
 mod confined;
+mod conformance;
 mod differential;
 mod fetch;
 mod history;

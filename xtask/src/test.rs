@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::house::House;
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps};
-use crate::{confined, differential, history, imports, page, symbols};
+use crate::{confined, conformance, differential, history, imports, page, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -55,6 +55,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("documentation", documentation),
         side("official Python SDKs", || python_sdks(&house)),
         side("Python MCP client", || python_client(&house, &binary)),
+        side("MCP conformance suite", || conformance::server(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
     // Alone, because it has two browsers of its own.

@@ -15,6 +15,7 @@ mod model_choice;
 mod output;
 mod project;
 mod reports;
+mod shown_project;
 mod user_commands;
 
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         Command::Stats(args) => commands::stats::run(&args),
         Command::Tools(args) => commands::tools::run(&args),
         Command::Call(args) => commands::call::run(args),
-        Command::Mcp(args) => commands::mcp::run(&args),
+        Command::Mcp(args) => commands::mcp::run(args),
         Command::Web(args) => commands::web::run(&args),
         Command::Index(args) => commands::index::run(&args),
         Command::History(args) => commands::history::run(&args),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::{ApproverChoice, ServeError};
+use mcp::{ApproverChoice, ServeError, ServerParts};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use tokio::io::{
@@ -105,7 +105,8 @@ impl Client {
         let executor = Arc::new(executor(&project, setup.tools));
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(mcp::serve(executor, setup.approver, reader, writer));
+        let server =
+            tokio::spawn(mcp::serve(ServerParts::new(executor, setup.approver), reader, writer));
         let (input, output) = tokio::io::split(ours);
         Client {
             era: setup.era,
