@@ -29,8 +29,8 @@ const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const UNBUFFERED: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
 
-type Inner = Response<BoxBody<Bytes, Infallible>>;
-type Answering = Pin<Box<dyn Future<Output = Inner> + Send>>;
+type WholeAnswer = Response<BoxBody<Bytes, Infallible>>;
+type Answering = Pin<Box<dyn Future<Output = WholeAnswer> + Send>>;
 
 /// The answer, as a stream that begins at once if it takes long. Dropping it drops `answering`.
 pub(crate) async fn of(mut answering: Answering) -> Response<AnswerBody> {
@@ -84,12 +84,12 @@ impl AnswerState {
     }
 }
 
-fn is_stream(answer: &Inner) -> bool {
+fn is_stream(answer: &WholeAnswer) -> bool {
     answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENT_STREAM)
 }
 
 /// A message as an event. It stands on one line.
-async fn as_event(answer: Inner) -> Bytes {
+async fn as_event(answer: WholeAnswer) -> Bytes {
     let body = match answer.into_body().collect().await {
         Ok(body) => body.to_bytes(),
         Err(never) => match never {},

@@ -232,7 +232,7 @@ fn a_client_of_the_handshake_has_a_session_of_its_own() {
     let told = r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#;
     assert_eq!(service.raw(answering.post(&session, told).as_bytes()).status, 202);
     assert!(listed(&answering, &session).message()["result"]["tools"].is_array());
-    // Another token cannot use it, and nobody one that does not exist.
+    // Another token cannot use it, and no token one that does not exist.
     assert_eq!(listed(&asking, &session).status, 404);
     assert_eq!(listed(&answering, "mcp-session-id: nonsense\r\n").status, 404);
     assert!(listed(&answering, "").status >= 400);
