@@ -116,7 +116,15 @@ impl HttpEndpoint {
         parts.extensions.insert(client);
         match parts.method {
             Method::POST => self.post(parts, &body, client).await,
-            Method::GET | Method::DELETE => self.handle(parts, Bytes::new()).await,
+            Method::GET => self.handle(parts, Bytes::new()).await,
+            Method::DELETE => {
+                let mut response = self.handle(parts, Bytes::new()).await;
+                // "Accepted" is taken for a failure by clients: the session has ended, not will end.
+                if response.status() == StatusCode::ACCEPTED {
+                    *response.status_mut() = StatusCode::NO_CONTENT;
+                }
+                response
+            }
             _ => {
                 let error = ErrorData::invalid_request("this method is not served here", None);
                 let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, error, None);
@@ -213,7 +221,10 @@ impl HttpEndpoint {
             let is_full = owners.len() >= MAX_SESSIONS;
             let oldest = owners.iter().min_by_key(|(_, owner)| owner.used);
             let oldest = oldest.filter(|_| is_full).map(|(id, _)| Arc::clone(id));
-            oldest.inspect(|id| drop(owners.remove(id)))
+            if let Some(oldest) = &oldest {
+                owners.remove(oldest);
+            }
+            oldest
         };
         if let Some(oldest) = oldest {
             // One that has ended by itself meanwhile needs no end.

@@ -241,6 +241,6 @@ fn a_client_of_the_handshake_has_a_session_of_its_own() {
         service.raw(text.as_bytes()).status
     };
     assert_eq!(ended(&asking), 404);
-    assert_eq!(ended(&answering), 202);
+    assert_eq!(ended(&answering), 204);
     assert_eq!(listed(&answering, &session).status, 404);
 }
