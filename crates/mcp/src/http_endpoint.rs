@@ -75,9 +75,13 @@ impl HttpEndpoint {
         let handler = Arc::new(McpHandler::new(parts));
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(SESSION_TIME);
+        // An event without data at the beginning of a stream would help a client to come back to it; many
+        // clients take it for a broken message.
+        sessions.session_config.sse_retry = None;
         let sessions = Arc::new(sessions);
         let config = StreamableHttpServerConfig::default()
             .with_json_response(true)
+            .with_sse_retry(None)
             .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
             .with_cancellation_token(closing.child_token())
             // The guard of the service has looked at both, with the names and ports that it really has.
