@@ -96,3 +96,57 @@ async fn as_event(answer: WholeAnswer) -> Bytes {
     };
     [b"data: ", &body[..], b"\n\n"].concat().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+
+    use super::*;
+
+    fn answering(after: Duration, kind: &'static str, body: &'static str) -> Answering {
+        Box::pin(async move {
+            tokio::time::sleep(after).await;
+            let mut answer = Response::new(Full::new(Bytes::from(body)).boxed());
+            answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+            answer
+        })
+    }
+
+    async fn told(answering: Answering) -> (String, String) {
+        let answer = of(answering).await;
+        let kind = answer.headers()[CONTENT_TYPE].to_str().unwrap().to_owned();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (kind, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    // Time passes only where it is waited for, so none of this takes long.
+
+    #[tokio::test(start_paused = true)]
+    async fn a_quick_answer_is_handed_on_as_it_is() {
+        let quick = answering(Duration::from_secs(1), "application/json", "{}");
+        assert_eq!(told(quick).await, ("application/json".into(), "{}".into()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_one_is_a_stream_with_comments_before_it() {
+        let slow = || Duration::from_secs(25);
+        let comments = ": still running\n\n".repeat(2);
+        let message = answering(slow(), "application/json", "{}");
+        let expected = format!("{comments}data: {{}}\n\n");
+        assert_eq!(told(message).await, ("text/event-stream".into(), expected));
+        let events = answering(slow(), "text/event-stream", "data: 1\n\ndata: 2\n\n");
+        let expected = format!("{comments}data: 1\n\ndata: 2\n\n");
+        assert_eq!(told(events).await, ("text/event-stream".into(), expected));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_dropped_drops_the_work() {
+        let (held, dropped) = tokio::sync::oneshot::channel::<()>();
+        let never: Answering = Box::pin(async move {
+            let _held = held;
+            std::future::pending().await
+        });
+        drop(of(never).await);
+        assert!(dropped.await.is_err());
+    }
+}

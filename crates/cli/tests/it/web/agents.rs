@@ -3,6 +3,9 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 use testkit::Fixture;
@@ -243,4 +246,27 @@ fn a_client_of_the_handshake_has_a_session_of_its_own() {
     assert_eq!(ended(&asking), 404);
     assert_eq!(ended(&answering), 204);
     assert_eq!(listed(&answering, &session).status, 404);
+}
+
+#[test]
+fn an_ordinary_user_serves_agents_and_keeps_the_tokens_private() {
+    let project = Fixture::new(PROJECT);
+    let Some(mut command) = crate::ordinary_user::program(&project) else { return };
+    command.args(["web", "--listen", "127.0.0.1:0", "--provider", "offline"]);
+    let state = project.root().with_file_name("home").join(".local/state");
+    let service = Service::run(command.stderr(Stdio::null()), &state);
+    let owner = |path: &Path| fs::metadata(path).unwrap().uid();
+    let user = owner(&project.root().join("notes.txt"));
+    let secrets = state.join("toolkiln/web/secrets.json");
+    assert_eq!(fs::metadata(&secrets).unwrap().mode() & 0o077, 0);
+    assert_eq!(owner(&secrets), user);
+    let agent = Agent::new(&service);
+    let asked = agent.result("tools/call", adding());
+    service.post(&asked_at(&service, &asked), json!({"approve": true}));
+    let mut again = adding();
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = json!({"approval": {"action": "accept"}});
+    assert_eq!(agent.result("tools/call", again)["isError"], false);
+    assert_eq!(notes(&project), "first\nsecond\n");
+    assert_eq!(owner(&project.root().join("notes.txt")), user);
 }
