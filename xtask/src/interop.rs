@@ -20,6 +20,17 @@ const TYPESCRIPT_SDK: &str = "crates/mcp/tests/hosts/typescript_sdk.mjs";
 const NPM_PACKAGES: [&str; 2] =
     ["@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector@2.12.0"];
 
+const REAL_HOSTS: &str = "crates/mcp/tests/hosts/real_hosts.py";
+
+/// Agents that people use. Those that are programs of their own come in the packages for this system, which need no
+/// script to be installed.
+const HOST_PACKAGES: [&str; 4] = [
+    "@anthropic-ai/claude-code-linux-x64@2.1.325",
+    "@google/gemini-cli@0.61.0",
+    "@openai/codex@0.166.0",
+    "opencode-linux-x64@1.18.33",
+];
+
 const FIREFOX_TASK: &str = "crates/cli/tests/page/firefox.mjs";
 
 /// Drives Firefox by WebDriver BiDi. Newer ones ask for what the Firefox of Debian does not know.
@@ -49,6 +60,31 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.step("Google Gen AI SDK", || GOOGLE_GENAI.run(&house, &binary))?;
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lets other agents do a task with the server, with a scripted model.
+pub(crate) fn hosts() -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.binary("debug");
+    let mut steps = Steps::new(is_ci());
+    steps.command("build", &mut house.build_command("debug"))?;
+    steps.step("Claude Code, Codex, gemini-cli, opencode", || real_hosts(&house, &binary))?;
+    print!("{}", steps.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn real_hosts(house: &House, binary: &Path) -> Result<Outcome> {
+    match installed_modules(&house.cache("hosts"), &HOST_PACKAGES) {
+        Ok(modules) => {
+            let mut python = Command::new("python3");
+            run_command(python.current_dir(&house.root).arg(REAL_HOSTS).arg(binary).arg(modules))?;
+            Ok(Outcome::Passed)
+        }
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{REAL_HOSTS} with {}", HOST_PACKAGES.join(", ")),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
 }
 
 /// Does a task on the page in Firefox. Its pictures are in `target/page`.
@@ -96,7 +132,7 @@ fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
 }
 
 /// The `node_modules` that holds the packages, filled once.
-fn installed_modules(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
+pub(crate) fn installed_modules(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
     let modules = directory.join("node_modules");
     let stamp = directory.join("packages.stamp");
     let wanted = packages.join("\n");

@@ -6,6 +6,7 @@
 
 mod bench;
 mod confined;
+mod conformance;
 mod differential;
 mod fetch;
 mod history;
@@ -49,6 +50,7 @@ Commands:
                           --debug only tries the measurements.
   interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
   interop firefox         A whole task on the page in Firefox.
+  interop hosts           A task by Claude Code, Codex, gemini-cli and opencode, with a scripted model.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
   vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         ["record", "--release"] => record::run("release"),
         ["interop"] => interop::run(),
         ["interop", "firefox"] => interop::firefox(),
+        ["interop", "hosts"] => interop::hosts(),
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {
             soak::run(minutes.parse().unwrap_or(soak::DEFAULT_MINUTES))

@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::house::House;
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps};
-use crate::{confined, differential, history, imports, page, symbols};
+use crate::{confined, conformance, differential, history, imports, page, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -22,6 +22,7 @@ const SDK_REQUIREMENTS: [&str; 2] = ["anthropic==2.8.0", "openai==3.49.0"];
 
 const PYTHON_SDKS: &str = "crates/providers/tests/python_sdks.py";
 const PYTHON_CLIENT: &str = "crates/mcp/tests/python_client.py";
+const PYTHON_HTTP_CLIENT: &str = "crates/mcp/tests/python_http_client.py";
 
 /// Runs all steps and stops at the first that fails.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -55,6 +56,8 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("documentation", documentation),
         side("official Python SDKs", || python_sdks(&house)),
         side("Python MCP client", || python_client(&house, &binary)),
+        side("Python MCP client over HTTP", || python_http_client(&house, &binary)),
+        side("MCP conformance suite", || conformance::server(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
     // Alone, because it has two browsers of its own.
@@ -104,6 +107,16 @@ fn is_set(variable: Option<&str>) -> bool {
 pub(crate) fn python_client(house: &House, binary: &Path) -> Result<Outcome> {
     let script =
         Script { path: PYTHON_CLIENT, cache: "python", requirements: &[PYTHON_REQUIREMENT] };
+    script.run(house, binary)
+}
+
+/// The same over HTTP.
+fn python_http_client(house: &House, binary: &Path) -> Result<Outcome> {
+    let script = Script {
+        path: PYTHON_HTTP_CLIENT,
+        cache: "python-http",
+        requirements: &[PYTHON_REQUIREMENT],
+    };
     script.run(house, binary)
 }
 

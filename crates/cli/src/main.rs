@@ -16,6 +16,7 @@ mod model_choice;
 mod output;
 mod project;
 mod reports;
+mod shown_project;
 mod user_commands;
 mod web_tools;
 
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         Command::Stats(args) => commands::stats::run(&args),
         Command::Tools(args) => commands::tools::run(&args),
         Command::Call(args) => commands::call::run(args),
-        Command::Mcp(args) => commands::mcp::run(&args),
+        Command::Mcp(args) => commands::mcp::run(args),
         Command::Acp(args) => commands::acp::run(args),
         Command::Web(args) => commands::web::run(&args),
         Command::Index(args) => commands::index::run(&args),

@@ -3,31 +3,62 @@
 //! Up to revision 2025-11-25 the server asks the client while the call is open. From 2026-07-28 on
 //! the call ends with "input required", and the client repeats it with the answer: see
 //! [`waiting_calls`](crate::waiting_calls).
+//!
+//! Where there is a page of ours, the host is sent a link to it, and the answer is given on the page.
+
+use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError};
 use rmcp::model::{
-    CancelledNotificationParam, ClientCapabilities, ClientResult, ElicitRequest, ProtocolVersion,
-    RequestId, ServerRequest,
+    CancelledNotificationParam, ClientCapabilities, ClientResult, ElicitRequest, ElicitationAction,
+    ProtocolVersion, RequestId, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleServer, ServiceError};
 use tokio::runtime::Handle;
 use tool_system::{Approver, RefuseAll};
 
-use crate::question::{HOW_TO_ALLOW, form, response_to};
+use crate::question::{HOW_TO_ALLOW, form, link, not_opened, response_to};
 
 /// The approver of calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum ApproverChoice {
     /// The host's user, by elicitation, if the host can ask.
     Host,
     /// The approver that the executor was made with.
     Configured,
+    /// The user on a page of ours. A client that may answer questions itself and shows forms, but no
+    /// links, is asked as a host.
+    Page(QuestionPage),
+}
+
+/// A page that shows questions and takes the answers.
+#[derive(Clone)]
+pub struct QuestionPage {
+    /// Puts a question on the page and waits for its answer there.
+    pub approver: Arc<dyn Approver>,
+    /// The address at which the page shows exactly this question.
+    pub address: QuestionAddress,
+}
+
+/// Makes the address of a question.
+pub type QuestionAddress = Arc<dyn Fn(&ApprovalRequest) -> String + Send + Sync>;
+
+impl fmt::Debug for QuestionPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("QuestionPage")
+    }
 }
 
 /// Whether a client can show a form. One that names no way of asking means forms.
 pub(crate) fn shows_forms(client: &ClientCapabilities) -> bool {
     client.elicitation.as_ref().is_some_and(|can| can.form.is_some() || can.url.is_none())
+}
+
+/// Whether a client can lead its user to a page.
+pub(crate) fn shows_links(client: &ClientCapabilities) -> bool {
+    client.elicitation.as_ref().is_some_and(|can| can.url.is_some())
 }
 
 /// The approver for hosts that cannot ask.
@@ -51,6 +82,35 @@ impl Approver for ElicitingApprover<'_> {
             }
             Ok(_) => Err(unanswered("the answer is not one to this question")),
             Err(error) => Err(unanswered(&error.to_string())),
+        }
+    }
+}
+
+/// Has the client lead its user to the page, and waits for the answer there: for clients of earlier
+/// revisions.
+pub(crate) struct LinkingApprover<'a> {
+    pub(crate) client: ElicitingApprover<'a>,
+    pub(crate) page: &'a QuestionPage,
+}
+
+#[async_trait]
+impl Approver for LinkingApprover<'_> {
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let link = ElicitRequest::new(link(request, self.page)?);
+        let refused = async {
+            match self.client.ask(link).await {
+                Ok(ClientResult::ElicitResult(answer))
+                    if answer.action != ElicitationAction::Accept =>
+                {
+                    not_opened()
+                }
+                // The user may open the page without the client, too.
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            response = self.page.approver.decide(request) => response,
+            error = refused => Err(error),
         }
     }
 }

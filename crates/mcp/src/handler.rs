@@ -1,29 +1,35 @@
 //! What the server answers to each method.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use protocol::{ActivityType, CallReport, ToolCall};
+use protocol::{ActivityType, ToolCall, ToolPermission};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    Implementation, InitializeRequestParams, InitializeResult, InputResponses,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, InputResponses,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
+    ServerConfig, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tool_system::{Approver, ToolExecutor};
 
-use crate::approval::{self, ApproverChoice, ElicitingApprover};
+use crate::approval::{self, ApproverChoice, ElicitingApprover, LinkingApprover, QuestionPage};
+use crate::host_roots::HostRoots;
+use crate::http_client::HttpClient;
+use crate::resources::ResourceAnswers;
+use crate::serve::ServerParts;
 use crate::tool_list::listed_tool;
 use crate::waiting_calls::{CallStep, Resumption, RunningCall, WaitingCalls, no_such_question};
-use crate::{answer, progress};
+use crate::{answer, progress, prompts};
 
 /// How long a client may keep the tool list and the discovery, which do not change while the
 /// process lives.
-const FRESH_MS: u64 = 60 * 60 * 1000;
+pub(crate) const FRESH_MS: u64 = 60 * 60 * 1000;
 
 /// What a model should know before it picks a tool. A host that loads tools on demand shows a model
 /// nothing else, so it names what the tools can do, in the words a model would search for.
@@ -35,32 +41,106 @@ const INSTRUCTIONS: &str = "Tools for one project directory. Use them to explore
      was cut says how to get the rest; an error says what to do next.";
 
 /// Methods that rmcp hands over as unknown when their parameters do not fit.
-const KNOWN_METHODS: [&str; 4] = ["initialize", "server/discover", "tools/list", "tools/call"];
+const KNOWN_METHODS: [&str; 10] = [
+    "initialize",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "completion/complete",
+];
 
 /// One executor's tools as an MCP server.
 pub(crate) struct McpHandler {
     executor: Arc<ToolExecutor>,
     approver: ApproverChoice,
     waiting: WaitingCalls,
+    resources: Option<ResourceAnswers>,
+    roots: Option<HostRoots>,
     tools: OnceLock<Result<Vec<Tool>, String>>,
     calls: AtomicU64,
 }
 
 impl McpHandler {
-    pub(crate) fn new(executor: Arc<ToolExecutor>, approver: ApproverChoice) -> Self {
+    pub(crate) fn new(parts: ServerParts) -> Self {
+        let ServerParts { executor, approver, resources, assumed_root } = parts;
+        // A role that may not read files does not read them in another way.
+        let reads = executor.role().permissions().contains(ToolPermission::ReadFiles);
         let (waiting, calls) = (WaitingCalls::default(), AtomicU64::new(0));
-        Self { executor, approver, waiting, tools: OnceLock::new(), calls }
+        Self {
+            executor,
+            approver,
+            waiting,
+            resources: resources.filter(|_| reads).map(ResourceAnswers),
+            roots: assumed_root.map(HostRoots::new),
+            tools: OnceLock::new(),
+            calls,
+        }
     }
 
-    /// Runs a call with an approver; output goes to the client if it wants progress.
-    async fn execute(
-        &self,
-        call: &ToolCall,
-        context: &RequestContext<RoleServer>,
-        approver: &dyn Approver,
-    ) -> CallReport {
-        let work = self.executor.report(call, &context.ct, approver);
-        self.forwarding(work, &call.id, context).await
+    fn resources(&self) -> Result<&ResourceAnswers, ErrorData> {
+        let none = ErrorData::method_not_found::<ListResourcesRequestMethod>;
+        self.resources.as_ref().ok_or_else(none)
+    }
+
+    /// Asks a client of the handshake era where it works, if it can tell.
+    #[expect(deprecated, reason = "the handshake era has roots, and its hosts name them")]
+    async fn ask_for_roots(&self, peer: &Peer<RoleServer>) {
+        let client = peer.peer_info();
+        let tells = client.is_some_and(|client| client.capabilities.roots.is_some());
+        let Some(roots) = self.roots.as_ref().filter(|_| tells) else { return };
+        // A client that does not answer after all is not held against it.
+        if let Ok(answer) = peer.list_roots().await {
+            roots.are(&answer.roots.into_iter().map(|root| root.uri).collect::<Vec<_>>());
+        }
+    }
+
+    /// Runs a call with an approver; output goes to the client if it wants progress. Boxed, because what
+    /// a call needs on the stack would be needed by every request.
+    fn completed<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        context: &'a RequestContext<RoleServer>,
+        approver: &'a dyn Approver,
+    ) -> Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>> {
+        Box::pin(async move {
+            let work = self.executor.report(call, &context.ct, approver);
+            let report = self.forwarding(work, &call.id, context).await;
+            answer::of(report).map(CallToolResponse::Complete)
+        })
+    }
+
+    /// How questions of a call reach the user.
+    fn asking_way<'a>(
+        &'a self,
+        context: &'a RequestContext<RoleServer>,
+        version: ProtocolVersion,
+        brings_answer: bool,
+    ) -> AskingWay<'a> {
+        let capabilities = context.client_capabilities();
+        let can = |what: fn(&_) -> bool| capabilities.as_ref().is_some_and(what);
+        let asked_by_form = HttpClient::of(context).may_answer && can(approval::shows_forms);
+        let page = match &self.approver {
+            ApproverChoice::Configured => return AskingWay::Elsewhere(self.executor.approver()),
+            ApproverChoice::Page(page) => Some(page),
+            ApproverChoice::Host => None,
+        };
+        let link = page.filter(|_| can(approval::shows_links));
+        let repeats = answers_by_repetition(&version);
+        let client = ElicitingApprover { peer: &context.peer, version };
+        match (link, page) {
+            (Some(_), _) if repeats => AskingWay::ByRepetition(link),
+            (Some(page), _) => AskingWay::Now(Box::new(LinkingApprover { client, page })),
+            (None, _) if asked_by_form && repeats => AskingWay::ByRepetition(None),
+            (None, _) if asked_by_form => AskingWay::Now(Box::new(client)),
+            (None, Some(_)) if brings_answer => AskingWay::NotAsked,
+            (None, Some(page)) => AskingWay::Elsewhere(&*page.approver),
+            (None, None) => AskingWay::Now(Box::new(approval::no_approver())),
+        }
     }
 
     /// Begins a call, or goes on with one that waits for its answer, until its end or a question.
@@ -69,12 +149,18 @@ impl McpHandler {
         call: ToolCall,
         version: &ProtocolVersion,
         (state, inputs): (Option<String>, Option<InputResponses>),
+        page: Option<&QuestionPage>,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let client = HttpClient::of(context);
         let resumed = match state {
-            Some(id) => self.waiting.resume(&id, &call, inputs),
+            Some(id) => self.waiting.resume(&id, &call, client, inputs),
             None if inputs.is_some() => Err(no_such_question()),
-            None => Ok(Resumption::Answered(RunningCall::start(Arc::clone(&self.executor), call))),
+            None => {
+                let executor = Arc::clone(&self.executor);
+                let running = RunningCall::start(executor, call, client, page.cloned());
+                Ok(Resumption::Answered(running))
+            }
         };
         let mut running = match resumed {
             Ok(Resumption::Answered(running)) => running,
@@ -85,7 +171,7 @@ impl McpHandler {
         let result = match self.forwarding(running.next(&context.ct), &id, context).await {
             CallStep::Done(result) => result,
             CallStep::Asks(request, reply) => {
-                match self.waiting.keep(running, request, reply, version) {
+                match self.waiting.keep(running, request, reply, version, page) {
                     Ok(question) => return Ok(CallToolResponse::InputRequired(question)),
                     Err(error) => Err(error).into(),
                 }
@@ -127,7 +213,12 @@ impl McpHandler {
 
 impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let mut can = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+        if self.resources.is_some() {
+            can.resources = Some(ResourcesCapability::default());
+            can.completions = Some(Default::default());
+        }
+        let mut info = ServerConfig::new(can);
         info.server_info = Implementation::new("toolkiln", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(INSTRUCTIONS.into());
         info
@@ -158,10 +249,7 @@ impl ServerHandler for McpHandler {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            let message = "unknown cursor: the tool list has one page";
-            return Err(ErrorData::invalid_params(message, None));
-        }
+        refuse_cursor(request)?;
         let list = ListToolsResult::with_all_items(self.tools()?.to_vec());
         Ok(list.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
     }
@@ -176,72 +264,122 @@ impl ServerHandler for McpHandler {
         let call = ToolCall::new(id, request.name, request.arguments.unwrap_or_default());
         let version = context.protocol_version();
         let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
-        let shows_forms =
-            || context.client_capabilities().as_ref().is_some_and(approval::shows_forms);
-        let result = match self.approver {
-            ApproverChoice::Configured => {
-                self.execute(&call, &context, self.executor.approver()).await
+        if let Some(Err(error)) = self.roots.as_ref().map(HostRoots::check) {
+            return answer::of(Err(error).into()).map(CallToolResponse::Complete);
+        }
+        let brought = (request.request_state, request.input_responses);
+        match self.asking_way(&context, version.clone(), brought.0.is_some()) {
+            AskingWay::ByRepetition(page) => {
+                Box::pin(self.advance(call, &version, brought, page, &context)).await
             }
-            ApproverChoice::Host if !shows_forms() => {
-                self.execute(&call, &context, &approval::no_approver()).await
+            AskingWay::Now(approver) => self.completed(&call, &context, &*approver).await,
+            AskingWay::Elsewhere(approver) => self.completed(&call, &context, approver).await,
+            AskingWay::NotAsked => {
+                answer::of(Err(no_such_question()).into()).map(CallToolResponse::Complete)
             }
-            ApproverChoice::Host if answers_by_repetition(&version) => {
-                let brought = (request.request_state, request.input_responses);
-                return self.advance(call, &version, brought, &context).await;
-            }
-            ApproverChoice::Host => {
-                let approver = ElicitingApprover { peer: &context.peer, version };
-                self.execute(&call, &context, &approver).await
-            }
-        };
-        answer::of(result).map(CallToolResponse::Complete)
+        }
     }
 
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if KNOWN_METHODS.contains(&request.method.as_str()) {
+        // Stateless requests have no handshake, whatever its parameters.
+        let version = context.meta.protocol_version();
+        let is_gone = request.method == "initialize"
+            && version.is_some_and(|version| answers_by_repetition(&version));
+        if !is_gone && KNOWN_METHODS.contains(&request.method.as_str()) {
             let message = format!("the parameters do not fit {}", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
-    // What follows is not declared as a capability. rmcp would answer with empty lists, which says
-    // that there are such things but none at present.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.ask_for_roots(&context.peer).await;
+    }
 
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.ask_for_roots(&context.peer).await;
     }
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        refuse_cursor(request)?;
+        Ok(prompts::list().with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
     }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&request.name, request.arguments.as_ref()).map(GetPromptResponse::Complete)
+    }
+
+    // Where there are no resources, they are not declared as a capability. rmcp would answer with empty
+    // lists, which says that there are such things but none at present.
 
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        let cursor = request.and_then(|request| request.cursor);
+        self.resources()?.list(cursor.as_deref()).await
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+        let resources = self.resources()?;
+        refuse_cursor(request)?;
+        Ok(resources.templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.resources()?.read(&request.uri).await.map(ReadResourceResponse::Complete)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let resources = self.resources()?;
+        let argument = request.argument;
+        resources.completed(&argument.name, &argument.value).await.map(CompleteResult::new)
+    }
+}
+
+/// How questions of a call reach the user.
+enum AskingWay<'a> {
+    /// The call ends with its question, and is repeated with the answer, or after the answer was given on the
+    /// page.
+    ByRepetition(Option<&'a QuestionPage>),
+    /// Through the client, while the call is open.
+    Now(Box<dyn Approver + 'a>),
+    /// Without the client, while the call is open.
+    Elsewhere(&'a dyn Approver),
+    /// The client brings an answer that it cannot have been asked for.
+    NotAsked,
+}
+
+/// Lists of one page have no cursors.
+fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor: the list has one page", None)),
     }
 }
 

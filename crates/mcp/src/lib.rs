@@ -2,7 +2,8 @@
 //!
 //! Here live the stdio transport (bounded lines, strict JSON, bounded work, one write a message), the handler
 //! that answers `tools/list` and `tools/call` from a [`tool_system::ToolExecutor`], the translation
-//! of results, errors and progress into MCP's shapes, and asking the host's user by elicitation.
+//! of results, errors and progress into MCP's shapes, and asking the host's user by elicitation. The same
+//! handler answers over HTTP ([`HttpEndpoint`]), and offers what can be read beside the tools.
 //! Both lifecycles of the protocol are served: the `initialize` handshake and the stateless requests
 //! of revision 2026-07-28.
 //!
@@ -14,18 +15,29 @@ mod approval;
 mod backlog;
 mod batch;
 mod envelope;
+mod file_uri;
 mod handler;
 mod host_limits;
+mod host_roots;
+mod http_client;
+mod http_endpoint;
 mod line_reader;
 mod message;
 mod progress;
+mod prompts;
 mod question;
+mod random_id;
+mod resources;
 mod serve;
+mod slow_answer;
 mod tool_list;
 mod transport;
 mod waiting_calls;
 
-pub use approval::ApproverChoice;
+pub use approval::{ApproverChoice, QuestionAddress, QuestionPage};
 pub use host_limits::host_limits;
-pub use serve::{ServeError, serve, serve_stdio};
+pub use http_client::HttpClient;
+pub use http_endpoint::{AnswerBody, HttpEndpoint, MAX_MESSAGE_BYTES};
+pub use resources::{ProjectResources, ResourceFile};
+pub use serve::{ServeError, ServerParts, serve, serve_stdio};
 pub use tool_list::listed_tool;

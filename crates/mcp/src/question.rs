@@ -7,6 +7,9 @@ use protocol::{
 use rmcp::model::{ElicitRequestParams, ProtocolVersion};
 use serde_json::{Value, json};
 
+use crate::approval::QuestionPage;
+use crate::random_id::random_id;
+
 /// Bytes of the diff in a question. Hosts show forms in small windows.
 const MAX_SHOWN_DIFF: usize = 24 * 1024;
 
@@ -37,9 +40,36 @@ pub(crate) fn form(
             "required": ["decision"],
         },
     });
+    params_of(params)
+}
+
+/// The question as a link to the page that shows it. The page shows all of the diff, so the link does
+/// not.
+pub(crate) fn link(
+    request: &ApprovalRequest,
+    page: &QuestionPage,
+) -> Result<ElicitRequestParams, ToolError> {
+    let FormWords { headline, .. } = FormWords::of(request);
+    let message = format!("{headline} The page shows exactly what would be done. Answer it there.");
+    params_of(json!({
+        "mode": "url",
+        "message": message,
+        "url": (page.address)(request),
+        "elicitationId": random_id()?,
+    }))
+}
+
+fn params_of(params: Value) -> Result<ElicitRequestParams, ToolError> {
     serde_json::from_value(params).map_err(|error| {
         ToolError::new(ErrorCode::Internal, format!("the question cannot be put: {error}"))
     })
+}
+
+/// The user, or the host alone, does not want to open the page.
+pub(crate) fn not_opened() -> ToolError {
+    let message = "the page with the question was not opened, and nothing was done";
+    ToolError::new(ErrorCode::ApprovalRequired, message)
+        .suggest("Ask the user to open the link, or go on without this change.")
 }
 
 /// What the form says about this proposal in particular.

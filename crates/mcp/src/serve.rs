@@ -1,5 +1,6 @@
 //! The entry point: serves an executor on a pair of streams until the client closes its side.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tool_system::ToolExecutor;
 
 use crate::approval::ApproverChoice;
 use crate::handler::McpHandler;
+use crate::resources::ProjectResources;
 use crate::transport::LineTransport;
 
 /// How long calls may run on once the client has closed its side. Clients wait about two seconds
@@ -28,7 +30,27 @@ pub enum ServeError {
     Stopped(#[from] tokio::task::JoinError),
 }
 
-/// Serves `executor` on the standard streams of this process; returns when the client closes
+/// What a server is made of.
+pub struct ServerParts {
+    /// Runs the calls.
+    pub executor: Arc<ToolExecutor>,
+    /// Decides about what needs approval.
+    pub approver: ApproverChoice,
+    /// What can be read beside the tools; without it no resources are offered.
+    pub resources: Option<Arc<dyn ProjectResources>>,
+    /// The project, if it was taken from where the server was started: then a host that names roots
+    /// elsewhere is refused. None where the user has named it.
+    pub assumed_root: Option<PathBuf>,
+}
+
+impl ServerParts {
+    /// A server of tools alone.
+    pub fn new(executor: Arc<ToolExecutor>, approver: ApproverChoice) -> Self {
+        Self { executor, approver, resources: None, assumed_root: None }
+    }
+}
+
+/// Serves on the standard streams of this process; returns when the client closes
 /// standard input.
 ///
 /// Nothing else in the process may write to standard output meanwhile.
@@ -36,27 +58,19 @@ pub enum ServeError {
 /// # Panics
 ///
 /// Outside of a Tokio runtime with I/O and time enabled.
-pub async fn serve_stdio(
-    executor: Arc<ToolExecutor>,
-    approver: ApproverChoice,
-) -> Result<(), ServeError> {
+pub async fn serve_stdio(parts: ServerParts) -> Result<(), ServeError> {
     let (reader, writer) = rmcp::transport::stdio_pipes();
-    serve(executor, approver, reader, writer).await
+    serve(parts, reader, writer).await
 }
 
-/// Serves `executor` to the client that writes to `reader` and reads from `writer`; returns at the
+/// Serves the client that writes to `reader` and reads from `writer`; returns at the
 /// end of `reader`.
-pub async fn serve<R, W>(
-    executor: Arc<ToolExecutor>,
-    approver: ApproverChoice,
-    reader: R,
-    writer: W,
-) -> Result<(), ServeError>
+pub async fn serve<R, W>(parts: ServerParts, reader: R, writer: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let handler = Arc::new(McpHandler::new(executor, approver));
+    let handler = Arc::new(McpHandler::new(parts));
     let transport = LineTransport::new(reader, writer);
     let stop = CancellationToken::new();
     let running = loop {

@@ -6,7 +6,6 @@
 //! and only with the tool and the arguments of the call that it was given out for.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,21 +17,21 @@ use protocol::{
 use rmcp::model::{
     ElicitRequest, InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
 };
-use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tool_system::{Approver, ToolExecutor};
 
-use crate::question::{form, response_to};
+use crate::approval::QuestionPage;
+use crate::http_client::HttpClient;
+use crate::question::{form, link, not_opened, response_to};
+use crate::random_id::random_id;
 
 /// Calls that wait at once; the oldest is given up for a new one.
 const MAX_WAITING: usize = 64;
 /// Bytes of all files together that calls which wait would write. Each holds them several times.
 const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
-/// Random bytes of an id.
-const ID_BYTES: usize = 16;
 /// The name of the question among the inputs of a call.
 const QUESTION: &str = "approval";
 
@@ -53,21 +52,30 @@ pub(crate) struct RunningCall {
     steps: mpsc::Receiver<CallStep>,
     cancel: CancellationToken,
     _given_up: DropGuard,
+    /// Kept while the question is answered on the page.
+    declining: Option<ApprovalReply>,
 }
 
 impl RunningCall {
-    pub(crate) fn start(executor: Arc<ToolExecutor>, call: ToolCall) -> Self {
+    /// Begins a call. With a page, its questions are answered there.
+    pub(crate) fn start(
+        executor: Arc<ToolExecutor>,
+        call: ToolCall,
+        client: HttpClient,
+        page: Option<QuestionPage>,
+    ) -> Self {
         let (sender, steps) = mpsc::channel(1);
         let cancel = CancellationToken::new();
         let running = Self {
-            identity: identity(&call),
+            identity: identity(&call, client),
             id: call.id.clone(),
             steps,
             cancel: cancel.clone(),
             _given_up: cancel.clone().drop_guard(),
+            declining: None,
         };
         tokio::spawn(async move {
-            let approver = StepApprover { steps: sender };
+            let approver = StepApprover { steps: sender, page };
             let result = executor.report(&call, &cancel, &approver).await;
             // It fails if the call was given up, and then the result does not matter.
             let _ = approver.steps.send(CallStep::Done(result)).await;
@@ -94,6 +102,7 @@ impl RunningCall {
 /// Hands the questions of a call to the request that waits for its next step.
 struct StepApprover {
     steps: mpsc::Sender<CallStep>,
+    page: Option<QuestionPage>,
 }
 
 #[async_trait]
@@ -103,7 +112,14 @@ impl Approver for StepApprover {
         let asked = self.steps.send(CallStep::Asks(Box::new(request.clone()), reply)).await;
         let withdrawn = || ToolError::new(ErrorCode::Cancelled, "the question was withdrawn");
         asked.map_err(|_| withdrawn())?;
-        answer.await.map_err(|_| withdrawn())?
+        let by_client = async { answer.await.map_err(|_| withdrawn())? };
+        match &self.page {
+            None => by_client.await,
+            Some(page) => tokio::select! {
+                response = page.approver.decide(request) => response,
+                response = by_client => response,
+            },
+        }
     }
 }
 
@@ -119,6 +135,8 @@ struct WaitingCall {
     request: Box<ApprovalRequest>,
     reply: ApprovalReply,
     question: InputRequiredResult,
+    /// Whether the client only leads to the page where the answer is given.
+    is_link: bool,
     expires: Instant,
     bytes: usize,
 }
@@ -139,9 +157,14 @@ impl WaitingCalls {
         request: Box<ApprovalRequest>,
         reply: ApprovalReply,
         version: &ProtocolVersion,
+        page: Option<&QuestionPage>,
     ) -> Result<InputRequiredResult, ToolError> {
-        let form = ElicitRequest::new(form(&request, version)?);
-        let questions = [(QUESTION.to_owned(), InputRequest::Elicitation(form))].into();
+        let asked = match page {
+            Some(page) => link(&request, page)?,
+            None => form(&request, version)?,
+        };
+        let asked = InputRequest::Elicitation(ElicitRequest::new(asked));
+        let questions = [(QUESTION.to_owned(), asked)].into();
         let id = random_id()?;
         let question = InputRequiredResult::new(Some(questions), Some(id.clone()));
         let expires = Instant::now() + Duration::from_millis(request.expires_in_ms);
@@ -150,8 +173,17 @@ impl WaitingCalls {
         let bytes = bytes_of(&request.proposal);
         let held: Vec<usize> = calls.iter().map(|waiting| waiting.bytes).collect();
         calls.drain(..given_up_for(bytes, &held));
-        let waiting =
-            WaitingCall { id, call, request, reply, question: question.clone(), expires, bytes };
+        let (question, is_link) = (question.clone(), page.is_some());
+        let waiting = WaitingCall {
+            id,
+            call,
+            request,
+            reply,
+            question: question.clone(),
+            is_link,
+            expires,
+            bytes,
+        };
         calls.push_back(waiting);
         Ok(question)
     }
@@ -162,13 +194,14 @@ impl WaitingCalls {
         &self,
         id: &str,
         call: &ToolCall,
+        client: HttpClient,
         inputs: Option<InputResponses>,
     ) -> Result<Resumption, ToolError> {
         let mut calls = self.calls();
         let index =
             calls.iter().position(|waiting| waiting.id == id).ok_or_else(no_such_question)?;
         let waiting = calls.remove(index).ok_or_else(no_such_question)?;
-        if waiting.expires <= Instant::now() || waiting.call.identity != identity(call) {
+        if waiting.expires <= Instant::now() || waiting.call.identity != identity(call, client) {
             return Err(no_such_question());
         }
         let Some(answer) = inputs.and_then(|mut inputs| inputs.remove(QUESTION)) else {
@@ -176,9 +209,17 @@ impl WaitingCalls {
             calls.push_back(waiting);
             return Ok(Resumption::Unanswered(question));
         };
-        let response = response_to(&waiting.request, &answer);
-        waiting.reply.send(response).map_err(|_| no_such_question())?;
-        Ok(Resumption::Answered(waiting.call))
+        let WaitingCall { mut call, request, reply, is_link, .. } = waiting;
+        if !is_link {
+            let response = response_to(&request, &answer);
+            reply.send(response).map_err(|_| no_such_question())?;
+        } else if answer["action"] == "accept" {
+            call.declining = Some(reply);
+        } else {
+            // If this fails, the page was faster.
+            let _ = reply.send(Err(not_opened()));
+        }
+        Ok(Resumption::Answered(call))
     }
 
     fn calls(&self) -> MutexGuard<'_, VecDeque<WaitingCall>> {
@@ -215,23 +256,10 @@ pub(crate) fn no_such_question() -> ToolError {
         .suggest("Call the tool again without `requestState`; the user is then asked again.")
 }
 
-fn random_id() -> Result<String, ToolError> {
-    let mut bytes = [0; ID_BYTES];
-    let filled = getrandom(&mut bytes, GetRandomFlags::empty());
-    if filled != Ok(ID_BYTES) {
-        return Err(ToolError::new(ErrorCode::Internal, "the system gives no random numbers"));
-    }
-    let mut id = String::with_capacity(2 * ID_BYTES);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(id, "{byte:02x}");
-    }
-    Ok(id)
-}
-
-/// What makes a repeated call the same call. The order of the arguments does not.
-fn identity(call: &ToolCall) -> ContentHash {
-    let mut call = json!([call.name, call.arguments]);
+/// What makes a repeated call the same call, of a client that may do the same. The order of the
+/// arguments does not.
+fn identity(call: &ToolCall, client: HttpClient) -> ContentHash {
+    let mut call = json!([call.name, call.arguments, client.may_answer]);
     call.sort_all_objects();
     ContentHash::of(call.to_string().as_bytes())
 }

@@ -156,6 +156,22 @@ impl WebApp {
         })))
     }
 
+    /// The client of a request to a part of the service that answers by itself, and the body of the request.
+    pub(crate) async fn let_in(
+        &self,
+        parts: &Parts,
+        body: Body,
+        need: Need,
+        body_limit: usize,
+    ) -> Result<(Option<Caller>, Bytes), ApiError> {
+        let caller = self.judged(parts, need)?;
+        let connection = parts.extensions.get::<Arc<ClientConnection>>();
+        if let (Some(_), Some(connection)) = (&caller, connection) {
+            connection.is_recognised();
+        }
+        Ok((caller, self.read_body(parts, body, body_limit).await?))
+    }
+
     async fn answered(
         self: Arc<Self>,
         route: &Route,
@@ -163,12 +179,7 @@ impl WebApp {
         path: HashMap<String, String>,
         body: Body,
     ) -> Result<RouteAnswer, ApiError> {
-        let caller = self.judged(&parts, route.need)?;
-        let connection = parts.extensions.get::<Arc<ClientConnection>>();
-        if let (Some(_), Some(connection)) = (&caller, connection) {
-            connection.is_recognised();
-        }
-        let body = self.read_body(&parts, body, route.body_limit).await?;
+        let (caller, body) = self.let_in(&parts, body, route.need, route.body_limit).await?;
         let Parts { uri, headers, .. } = parts;
         (route.handler)(RawRequest { app: self, caller, path, uri, headers, body }).await
     }
@@ -262,7 +273,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON))
 }
 
-fn respond(answered: Result<RouteAnswer, ApiError>) -> Response {
+pub(crate) fn respond(answered: Result<RouteAnswer, ApiError>) -> Response {
     let answer = answered.unwrap_or_else(|ApiError { status, told }| {
         let body = serde_json::to_vec(&ErrorBody { error: *told }).unwrap_or_default();
         RouteAnswer { status, content_type: JSON, cookie: None, body: body.into() }

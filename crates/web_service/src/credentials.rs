@@ -34,11 +34,13 @@ pub enum AccessScope {
     Approve,
     /// Look at files and call tools by hand.
     Tools,
+    /// Call tools as another agent, over MCP.
+    Mcp,
 }
 
 impl AccessScope {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Chat, Self::Approve, Self::Tools];
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Approve, Self::Tools, Self::Mcp];
 }
 
 /// The secrets of the service, as they lie in a file that only the user can read.
@@ -52,6 +54,9 @@ pub struct Secrets {
     pub approve: String,
     /// See `chat`.
     pub tools: String,
+    /// See `chat`. Empty in a file of a version that had none.
+    #[serde(default)]
+    pub mcp: String,
     /// Signs cookies.
     cookie_key: String,
 }
@@ -84,14 +89,24 @@ impl Secrets {
             chat: random_secret()?,
             approve: random_secret()?,
             tools: random_secret()?,
+            mcp: random_secret()?,
             cookie_key: random_secret()?,
         })
+    }
+
+    /// Adds the secrets that a version before this one did not have. Answers whether there were any.
+    pub fn complete(&mut self) -> Result<bool, NoRandomness> {
+        let is_missing = self.mcp.is_empty();
+        if is_missing {
+            self.mcp = random_secret()?;
+        }
+        Ok(is_missing)
     }
 
     /// Whether every secret is as long as those that are generated; one that was shortened in the file
     /// could be guessed.
     pub fn are_whole(&self) -> bool {
-        let all = [&self.all, &self.chat, &self.approve, &self.tools, &self.cookie_key];
+        let all = [&self.all, &self.chat, &self.approve, &self.tools, &self.mcp, &self.cookie_key];
         all.iter().all(|text| URL_SAFE_NO_PAD.decode(text).is_ok_and(|it| it.len() == SECRET_BYTES))
     }
 }
@@ -117,6 +132,12 @@ impl Caller {
     /// Whether the client may do what needs this scope.
     pub fn may(&self, scope: AccessScope) -> bool {
         self.scopes.contains(&scope)
+    }
+
+    /// Whether the client may use the API at all. Other agents call tools in their own way, and see nothing of
+    /// the sessions and questions here.
+    pub fn uses_api(&self) -> bool {
+        self.scopes.iter().any(|scope| *scope != AccessScope::Mcp)
     }
 
     /// What the client may do.
@@ -146,6 +167,7 @@ impl Credentials {
             (&secrets.chat, vec![AccessScope::Chat]),
             (&secrets.approve, vec![AccessScope::Approve]),
             (&secrets.tools, vec![AccessScope::Tools]),
+            (&secrets.mcp, vec![AccessScope::Mcp]),
         ];
         let tokens = scoped.into_iter().map(|(token, scopes)| KnownToken {
             hash: blake3::hash(token.as_bytes()),
@@ -246,10 +268,11 @@ mod tests {
             let caller = credentials.by_token(token);
             caller.map(|caller| AccessScope::ALL.map(|scope| caller.may(scope)))
         };
-        assert_eq!(may(&secrets.all), Some([true, true, true]));
-        assert_eq!(may(&secrets.chat), Some([true, false, false]));
-        assert_eq!(may(&secrets.approve), Some([false, true, false]));
-        assert_eq!(may(&secrets.tools), Some([false, false, true]));
+        assert_eq!(may(&secrets.all), Some([true; 4]));
+        assert_eq!(may(&secrets.chat), Some([true, false, false, false]));
+        assert_eq!(may(&secrets.approve), Some([false, true, false, false]));
+        assert_eq!(may(&secrets.tools), Some([false, false, true, false]));
+        assert_eq!(may(&secrets.mcp), Some([false, false, false, true]));
         assert_eq!(may(&secrets.cookie_key), None);
         assert_eq!(may(""), None);
         assert_eq!(may(&secrets.all[1..]), None);

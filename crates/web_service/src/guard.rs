@@ -150,9 +150,10 @@ pub fn judge(
         return Err(Refusal::Origin);
     }
     match (need, &caller) {
-        (Need::Nothing, _) | (Need::Login, Some(_)) => Ok(caller),
+        (Need::Nothing, _) => Ok(caller),
+        (Need::Login, Some(known)) if known.uses_api() => Ok(caller),
         (Need::Scope(scope), Some(known)) if known.may(scope) => Ok(caller),
-        (Need::Scope(_), Some(_)) => Err(Refusal::Scope),
+        (Need::Login | Need::Scope(_), Some(_)) => Err(Refusal::Scope),
         (Need::Login | Need::Scope(_), None) => Err(Refusal::Unknown),
     }
 }

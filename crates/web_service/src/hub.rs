@@ -14,21 +14,22 @@ mod shared_rules;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use protocol::Content;
 use session::{ApprovalManager, Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tool_system::{ExecutorOptions, ToolExecutor};
+use tokio_util::sync::CancellationToken;
+use tool_system::{ExecutorOptions, Limits, ToolExecutor};
 
 use crate::cursor::MAX_FOLLOWED;
 
 pub use hub_error::HubError;
 pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
 pub use project_port::{
-    CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable, MentionableKind,
-    ProjectPort,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable,
+    MentionableKind, ProjectPort,
 };
 pub(crate) use session_feed::SessionFeed;
 use shared_rules::SharedRules;
@@ -49,6 +50,9 @@ pub struct ServedProject {
     pub port: Arc<dyn ProjectPort>,
     console: Console,
     rules: Arc<SharedRules>,
+    agents: OnceLock<Arc<dyn AgentEndpoint>>,
+    /// Runs the calls of other agents, once there are any.
+    agent_executor: OnceLock<ToolExecutor>,
 }
 
 /// Calls that the user makes by hand, through the same gate as those of a model.
@@ -71,7 +75,28 @@ impl ServedProject {
             ..parts.tools.options.clone()
         });
         let room = Arc::new(Semaphore::new(MOST_BY_HAND));
-        Self { name, parts, port, console: Console { approvals, executor, room }, rules }
+        let console = Console { approvals, executor, room };
+        let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
+        Self { name, parts, port, console, rules, agents, agent_executor }
+    }
+
+    /// Where other agents call tools.
+    pub(crate) fn agents(&self, site: &str, closing: &CancellationToken) -> &dyn AgentEndpoint {
+        &**self.agents.get_or_init(|| self.port.agents(self, site, closing))
+    }
+
+    /// Runs calls of other agents, with limits of their own. What needs approval is asked about as for calls by
+    /// hand.
+    pub fn agent_executor(&self, limits: impl FnOnce(Limits) -> Limits) -> &ToolExecutor {
+        self.agent_executor.get_or_init(|| {
+            let options = self.parts.tools.options.clone();
+            self.parts.tools.executor(ExecutorOptions {
+                role: self.parts.role.clone(),
+                approver: self.console.approvals.clone(),
+                limits: limits(options.limits.clone()),
+                ..options
+            })
+        })
     }
 
     /// Runs calls by hand.
@@ -352,7 +377,9 @@ impl SessionHub {
     /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
     pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
         let by_hand = self.projects.iter().filter(|served| served.name == project);
-        let by_hand = by_hand.map(|served| served.executor().clone());
+        let by_hand = by_hand.flat_map(|served| {
+            std::iter::once(served.executor()).chain(served.agent_executor.get()).cloned()
+        });
         let live = self.live_sessions().into_iter();
         let live = live.filter(|live| live.project().name == project);
         by_hand.chain(live.map(|live| live.executor())).collect()

@@ -7,6 +7,7 @@
 //! This crate never prints, never reads the environment, and touches no file: what it does to a
 //! project it does through `session`.
 
+mod agents;
 mod api;
 mod api_error;
 mod app;
@@ -29,12 +30,15 @@ mod strangers;
 
 pub use api::routes;
 pub use app::{WebApp, WebLog};
+pub use axum::body::{Body, Bytes};
+pub use axum::http::request::Parts;
+pub use axum::response::Response;
 pub use credentials::{
     AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
-    CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus, Mentionable,
-    MentionableKind, ProjectPort, ServedProject, SessionHub,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus,
+    Mentionable, MentionableKind, ProjectPort, ServedProject, SessionHub,
 };
 pub use openapi::document;
 pub use server::{ListenError, Listeners, listen, serve};

@@ -124,6 +124,7 @@ fn security(need: Need) -> Value {
         Need::Scope(AccessScope::Chat) => "chat",
         Need::Scope(AccessScope::Approve) => "approve",
         Need::Scope(AccessScope::Tools) => "tools",
+        Need::Scope(AccessScope::Mcp) => "mcp",
     };
     json!([{"token": [scope]}, {"cookie": [scope]}])
 }

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use axum::http::HeaderValue;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY as POLICY, CONTENT_TYPE, SET_COOKIE,
 };
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 
 use crate::assets::IMPORT_MAP_HASH;
@@ -41,6 +41,15 @@ pub(crate) enum CachePolicy {
     Never,
     /// It asks whether what it has is still right.
     Ask,
+}
+
+/// Puts the headers that protect every answer to those of one that was made elsewhere.
+pub(crate) fn protect(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(POLICY, HeaderValue::from_static("default-src 'none'"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
 /// The answer with the headers that protect it.

@@ -6,8 +6,9 @@ use axum::Router;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::routing::{MethodFilter, MethodRouter, any, on};
 
+use crate::agents;
 use crate::app::WebApp;
 use crate::route::Route;
 
@@ -18,6 +19,9 @@ pub(crate) fn router(app: Arc<WebApp>, routes: Vec<Route>) -> Router {
         let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
         let path = route.path;
         router = router.route(path, answering(method, Arc::new(route)));
+    }
+    for path in agents::PATHS {
+        router = router.route(path, any(agents::answer));
     }
     let missing = |State(app): State<Arc<WebApp>>, request: Request| async move {
         app.no_route(&request.into_parts().0, StatusCode::NOT_FOUND)

@@ -73,6 +73,9 @@ export function FileCounts({ files }) {
     ${' '}<span class="minus">−${sum('removed')}</span></span>`;
 }
 
+/** Whose call it is that belongs to no session. */
+const callerWords = ({ call_id: call }) => (call.startsWith('mcp-') ? 'A call of another agent' : 'A call by hand');
+
 /** What stands below the title: whose it is, why it is asked if a rule says so, files and warnings. */
 export function QuestionNotes({ question, withFiles, isGrouped }) {
   const { owner, kind, title, files, is_routine: isRoutine, reason, warnings } = question;
@@ -82,7 +85,7 @@ export function QuestionNotes({ question, withFiles, isGrouped }) {
   return html`
     ${revisions.value.has(question.question) && html`<p class="revised">${revisions.value.get(question.question)}</p>`}
     ${kind === 'left_behind' && html`<p>It was left behind on a copy by: ${title}</p>`}
-    ${!isGrouped && owner.startsWith('project:') && html`<p>A call by hand in ${question.project}</p>`}
+    ${!isGrouped && owner.startsWith('project:') && html`<p>${callerWords(question)} in ${question.project}</p>`}
     ${!isRoutine && reason && html`<p>${reason}</p>`}
     ${withFiles && names.length > 0 && !isNamed && html`<p class="names">${names.join(', ')}
       ${more > 0 && ` and ${plural(more, 'more file')}`}</p>`}

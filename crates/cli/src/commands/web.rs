@@ -10,15 +10,18 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::Args;
-use protocol::{ErrorCode, ToolError};
+use mcp::{ApproverChoice, HttpClient, HttpEndpoint, QuestionPage, ServerParts, host_limits};
+use protocol::{ApprovalRequest, ErrorCode, ToolError};
 use providers::catalogue::{ENDPOINTS, Endpoint, ModelSelection};
 use sandbox::Launcher;
 use session::Model;
 use terminal::{CandidateKind, MentionCandidate, best_matches};
+use tokio_util::sync::CancellationToken;
 use tool_system::Vocabulary;
 use web_service::{
-    CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable, MentionableKind,
-    ProjectPort, Secrets, ServedProject, SessionHub, WebApp, WebLog, listen, serve,
+    AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus,
+    Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
+    WebApp, WebLog, listen, serve,
 };
 use workspace::{Ownership, StateDir, find_program, keep_private, show_in_program};
 
@@ -31,6 +34,7 @@ use crate::interrupt::StopSignal;
 use crate::model_choice::{Chosen, chosen, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
+use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
 use crate::{custom_tools, environment, output};
 
@@ -73,6 +77,9 @@ pub(crate) struct WebArgs {
     /// Replace all tokens, so that every browser and program has to log in again
     #[arg(long)]
     pub(crate) new_tokens: bool,
+    /// Whether it is meant for other agents, and says how they connect; see `toolkiln mcp --http`.
+    #[arg(skip)]
+    pub(crate) for_agents: bool,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
@@ -110,7 +117,16 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     let hub = SessionHub::new(projects);
     let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
     let link = format!("{}/#code={code}", app.site().url());
-    output::result(&link)?;
+    if args.for_agents {
+        output::result(&format!("{}/mcp", app.site().url()))?;
+        output::to_user(&format!(
+            "toolkiln mcp: hosts send the header `Authorization: Bearer TOKEN`; the token is `mcp` in {}",
+            path.join(SECRETS).display()
+        ));
+        output::to_user(&format!("toolkiln mcp: questions are answered at {link}"));
+    } else {
+        output::result(&link)?;
+    }
     if args.open {
         show(&states, &path, &link);
     }
@@ -151,7 +167,8 @@ async fn served_project(
         true => SandboxFact::known("commands are not confined"),
         false => SandboxFact::default(),
     };
-    let configured = ConfiguredProject { project, chosen, mentions, sandbox };
+    let approves_all = args.approval.yes;
+    let configured = ConfiguredProject { project, chosen, mentions, sandbox, approves_all };
     Ok(ServedProject::new(name, parts, Arc::new(configured)))
 }
 
@@ -161,6 +178,7 @@ struct ConfiguredProject {
     chosen: Chosen,
     mentions: MentionSource,
     sandbox: SandboxFact,
+    approves_all: bool,
 }
 
 /// How commands are confined. Finding out starts processes, so it is done once, when it is first asked for,
@@ -263,6 +281,42 @@ impl ProjectPort for ConfiguredProject {
         };
         best.into_iter().map(command).collect()
     }
+
+    fn agents(
+        &self,
+        project: &ServedProject,
+        site: &str,
+        closing: &CancellationToken,
+    ) -> Arc<dyn AgentEndpoint> {
+        let executor = Arc::new(project.agent_executor(host_limits).clone());
+        let approver = match self.approves_all {
+            true => ApproverChoice::Configured,
+            false => ApproverChoice::Page(question_page(project, site)),
+        };
+        let resources = Arc::new(ShownProject::new(&project.parts.tools, &executor));
+        let parts =
+            ServerParts { executor, approver, resources: Some(resources), assumed_root: None };
+        Arc::new(McpEndpoint(HttpEndpoint::new(parts, closing)))
+    }
+}
+
+/// Our page, which shows a question under the hash of its proposal.
+fn question_page(project: &ServedProject, site: &str) -> QuestionPage {
+    let site = site.to_owned();
+    let address =
+        move |request: &ApprovalRequest| format!("{site}/#/inbox/{}", request.proposal_hash);
+    QuestionPage { approver: project.approvals().clone(), address: Arc::new(address) }
+}
+
+/// MCP behind the guard of the service.
+struct McpEndpoint(HttpEndpoint);
+
+#[async_trait]
+impl AgentEndpoint for McpEndpoint {
+    async fn answer(&self, parts: Parts, body: Bytes, may_approve: bool) -> Response<Body> {
+        let client = HttpClient { may_answer: may_approve };
+        self.0.answer(parts, body, client).await.map(Body::new)
+    }
 }
 
 fn mentionable(found: MentionCandidate) -> Mentionable {
@@ -320,8 +374,14 @@ fn terminal_log() -> WebLog {
 fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
     let kept = states.read(SECRETS, MAX_SECRETS)?.filter(|_| !renew);
     let kept: Option<Secrets> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if let Some(secrets) = kept.filter(Secrets::are_whole) {
-        return Ok(secrets);
+    if let Some(mut secrets) = kept {
+        let is_new = secrets.complete()?;
+        if secrets.are_whole() {
+            if is_new {
+                states.replace(SECRETS, &serde_json::to_vec_pretty(&secrets)?)?;
+            }
+            return Ok(secrets);
+        }
     }
     let secrets = Secrets::generate()?;
     states.replace(SECRETS, &serde_json::to_vec_pretty(&secrets)?)?;

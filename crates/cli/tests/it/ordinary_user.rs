@@ -20,8 +20,9 @@ fn run(program: &str, arguments: &[&str], paths: &[&Path]) {
     assert!(output.status.success(), "{program}: {output:?}");
 }
 
-/// A server of the ordinary user; none where nothing can be run as one.
-fn start(project: &Fixture) -> Option<StdioServer> {
+/// The binary, to be run by the ordinary user in a project; none where nothing can be run as one. Its home is
+/// `home` beside the project.
+pub(crate) fn program(project: &Fixture) -> Option<Command> {
     let base = project.root().parent().unwrap();
     let is_root = base.metadata().unwrap().uid() == 0;
     let (binary, home) = (base.join("toolkiln"), base.join("home"));
@@ -45,7 +46,13 @@ fn start(project: &Fixture) -> Option<StdioServer> {
         false => Command::new(env!("CARGO_BIN_EXE_toolkiln")),
     };
     command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &home);
-    command.current_dir(project.root()).arg("mcp");
+    command.current_dir(project.root());
+    Some(command)
+}
+
+fn start(project: &Fixture) -> Option<StdioServer> {
+    let mut command = program(project)?;
+    command.arg("mcp");
     Some(StdioServer::start(command))
 }
 

@@ -3,6 +3,8 @@
 mod abuse;
 mod access;
 mod agent_change;
+mod agents;
+mod agents_attacked;
 mod attach;
 mod attach_faults;
 mod attacks;

@@ -1,11 +1,11 @@
-// Drives `BINARY mcp` with the official TypeScript SDK and the command line of the MCP Inspector.
+// Drives `BINARY mcp`, over standard streams and over HTTP, with the official TypeScript SDK and the command line of the MCP Inspector.
 //
 // Usage: node typescript_sdk.mjs BINARY MODULES
 //
 // MODULES is the `node_modules` that both are installed in. Each check prints one line; the exit code
 // is 1 if any failed.
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -21,6 +21,7 @@ const installed = createRequire(join(modules, "any.js"));
 const sdk = (name) => import(pathToFileURL(installed.resolve(`@modelcontextprotocol/sdk/${name}.js`)));
 const { Client } = await sdk("client/index");
 const { StdioClientTransport } = await sdk("client/stdio");
+const { StreamableHTTPClientTransport } = await sdk("client/streamableHttp");
 const { ElicitRequestSchema } = await sdk("types");
 
 const counts = { passed: 0, failed: 0 };
@@ -51,6 +52,33 @@ async function connected(flags, capabilities, work) {
     await client.close();
   }
 }
+
+/** A server over HTTP: its address, and the header by which a client with this token is known. */
+async function overHttp(flags, token, work) {
+  const args = started("--http", "--port", "0", ...flags);
+  const server = spawn(binary, args, { env: { ...process.env, ...homes }, stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const url = await new Promise((resolve, reject) => {
+      server.stdout.once("data", (line) => resolve(String(line).trim()));
+      server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    });
+    const secrets = JSON.parse(readFileSync(join(homes.XDG_STATE_HOME, "toolkiln/web/secrets.json"), "utf8"));
+    await work(url, `Bearer ${secrets[token]}`);
+  } finally {
+    server.kill();
+  }
+}
+
+const connectedByHttp = (flags, token, capabilities, work) => overHttp(flags, token, async (url, authorization) => {
+  const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities });
+  const requestInit = { headers: { Authorization: authorization } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  try {
+    await work(client);
+  } finally {
+    await client.close();
+  }
+});
 
 // The SDK compiles each output schema and checks every structured answer against it.
 const CALLS = [
@@ -115,27 +143,33 @@ async function questions(client) {
   check("the model is told the reason", told && notes() === "one\ntwo\n", refused);
 }
 
-function inspected(...words) {
+function inspected(server, words) {
   const launcher = join(modules, ".bin", "mcp-inspector");
-  const command = ["--cli", binary, ...started("--yes"), ...words];
+  const command = ["--cli", ...server, ...words];
   const ran = spawnSync(launcher, command, { env: { ...process.env, ...homes }, encoding: "utf8" });
   if (ran.status !== 0) throw new Error(`${words.join(" ")}: ${ran.error ?? ran.stderr}`);
   return { told: JSON.parse(ran.stdout), warned: ran.stderr };
 }
 
-function inspector() {
-  const { told, warned } = inspected("--method", "tools/list");
+function inspector(server) {
+  const { told, warned } = inspected(server, ["--method", "tools/list"]);
   check("the inspector lists tools", told.tools.length > 20, told.tools.length);
   check("the inspector finds the schemas portable", !warned.includes("Schema portability"), warned);
   const call = ["--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=README.md"];
-  const result = inspected(...call).told;
+  const result = inspected(server, call).told;
   check("the inspector calls a tool", !result.isError && result.content[0].text.includes("A project"), result);
 }
 
 const runs = [
   ["calls", () => connected(["--yes"], {}, calls)],
   ["questions", () => connected([], { elicitation: {} }, questions)],
-  ["inspector", inspector],
+  ["calls over HTTP", () => connectedByHttp(["--yes"], "mcp", {}, calls)],
+  // The form counts, since this token may approve; that of agents may not.
+  ["questions over HTTP", () => connectedByHttp([], "all", { elicitation: {} }, questions)],
+  ["inspector", () => inspector([binary, ...started("--yes")])],
+  ["inspector over HTTP", () => overHttp(["--yes"], "mcp", (url, authorization) => {
+    inspector([url, "--transport", "http", "--header", `Authorization: ${authorization}`]);
+  })],
 ];
 for (const [name, run] of runs) {
   try {

@@ -1,10 +1,11 @@
 //! A client that sends and reads raw lines, with the server in the same process.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::{ApproverChoice, ServeError};
+use mcp::{ApproverChoice, ServeError, ServerParts};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use tokio::io::{
@@ -52,13 +53,16 @@ pub(crate) struct Setup {
     pub(crate) capabilities: Value,
     pub(crate) approver: ApproverChoice,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// The project as the server names it, if the user has not.
+    pub(crate) assumed_root: Option<PathBuf>,
 }
 
 impl Setup {
     /// A client that can do nothing special, of the built-in tools.
     pub(crate) fn new(era: Era) -> Setup {
         let (capabilities, approver, tools) = (json!({}), ApproverChoice::Host, Vec::new());
-        Setup { era, version: "2025-11-25", capabilities, approver, tools }
+        let (version, assumed_root) = ("2025-11-25", None);
+        Setup { era, version, capabilities, approver, tools, assumed_root }
     }
 }
 
@@ -105,7 +109,9 @@ impl Client {
         let executor = Arc::new(executor(&project, setup.tools));
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(mcp::serve(executor, setup.approver, reader, writer));
+        let parts = ServerParts::new(executor, setup.approver);
+        let parts = ServerParts { assumed_root: setup.assumed_root, ..parts };
+        let server = tokio::spawn(mcp::serve(parts, reader, writer));
         let (input, output) = tokio::io::split(ours);
         Client {
             era: setup.era,

@@ -12,6 +12,7 @@ async fn initialize_negotiates_the_version_and_says_who_we_are() {
     {
       "protocolVersion": "2025-11-25",
       "capabilities": {
+        "prompts": {},
         "tools": {}
       },
       "serverInfo": {
@@ -53,6 +54,7 @@ async fn server_discover_tells_versions_and_capabilities() {
         "2026-07-28"
       ],
       "capabilities": {
+        "prompts": {},
         "tools": {}
       },
       "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error says what to do next.",
@@ -98,8 +100,6 @@ async fn what_is_not_declared_does_not_exist() {
     for era in Era::BOTH {
         let mut client = Client::new(era).await;
         for (method, params) in [
-            ("prompts/list", json!({})),
-            ("prompts/get", json!({"name": "x"})),
             ("resources/list", json!({})),
             ("resources/templates/list", json!({})),
             ("resources/read", json!({"uri": "file:///x"})),

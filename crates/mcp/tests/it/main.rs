@@ -12,5 +12,7 @@ mod heartbeat;
 mod hostile_answers;
 mod hostile_input;
 mod interruption;
+mod prompts;
 mod questions;
+mod roots;
 mod scripted_tools;

@@ -1,10 +1,18 @@
 //! What the service cannot know about a project by itself, because it lies in configuration.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use axum::body::{Body, Bytes};
+use axum::http::request::Parts;
+use axum::response::Response;
 use protocol::ToolError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use session::Model;
+use tokio_util::sync::CancellationToken;
+
+use super::ServedProject;
 
 /// Answers what only the configuration, the user's files and the machine can tell.
 #[async_trait]
@@ -35,6 +43,22 @@ pub trait ProjectPort: Send + Sync {
 
     /// The commands of the chat that these letters may mean, the best first. Messages hold the arguments.
     fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand>;
+
+    /// The tools of the project for other agents. `site` is where our page is, and streams end when `closing`
+    /// fires. It is asked for once, when the first agent connects.
+    fn agents(
+        &self,
+        project: &ServedProject,
+        site: &str,
+        closing: &CancellationToken,
+    ) -> Arc<dyn AgentEndpoint>;
+}
+
+/// Speaks the protocol of other agents, behind the guard of the service.
+#[async_trait]
+pub trait AgentEndpoint: Send + Sync {
+    /// Answers a request. `may_approve` says whether the client may also answer questions.
+    async fn answer(&self, parts: Parts, body: Bytes, may_approve: bool) -> Response<Body>;
 }
 
 /// What is configured for a project.

@@ -76,6 +76,7 @@ fn what_each_route_needs() {
             Need::Scope(AccessScope::Chat) => "chat",
             Need::Scope(AccessScope::Approve) => "approve",
             Need::Scope(AccessScope::Tools) => "tools",
+            Need::Scope(AccessScope::Mcp) => "mcp",
         };
         format!("{need:8} {:6} {}", route.method.as_str(), route.path)
     });

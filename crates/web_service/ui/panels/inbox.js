@@ -45,7 +45,7 @@ export default function Inbox() {
 }
 
 function OwnerHead({ owner, project }) {
-  if (owner.startsWith('project:')) return html`<h2>Calls by hand <span>${project}</span></h2>`;
+  if (owner.startsWith('project:')) return html`<h2>Other agents and calls by hand <span>${project}</span></h2>`;
   const title = sessions.value.get(owner)?.title ?? 'New session';
   return html`<h2><a href=${sessionAddress(owner)}>${title}</a> <span>${project}</span></h2>`;
 }

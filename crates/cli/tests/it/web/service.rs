@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -61,14 +61,19 @@ impl Service {
         command.envs(variables.iter().copied());
         command.env("XDG_STATE_HOME", state(project)).env("ANTHROPIC_API_KEY", "test-key");
         command.args(["web", "--listen", address, "--root"]).arg(project.root()).args(more);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(told);
+        Self::run(command.stderr(told), &state(project))
+    }
+
+    /// Runs a command that serves, and keeps its tokens below `state`.
+    pub(crate) fn run(command: &mut Command, state: &Path) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut link = String::new();
         stdout.read_line(&mut link).unwrap();
         let (url, code) = link.trim_end().split_once("/#code=").expect("a link");
         let address = url.strip_prefix("http://").unwrap().to_owned();
-        let secrets = fs::read(state(project).join("toolkiln/web/secrets.json")).unwrap();
+        let secrets = fs::read(state.join("toolkiln/web/secrets.json")).unwrap();
         let secrets = serde_json::from_slice(&secrets).unwrap();
         let code = code.to_owned();
         let description = Description(json!({"paths": {}}));

@@ -1,0 +1,67 @@
+//! Other agents over HTTP: the guard of the service before a protocol that it does not know itself.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use http_body_util::BodyExt as _;
+
+use crate::api_error::ApiError;
+use crate::app::{WebApp, respond};
+use crate::credentials::{AccessScope, Proof};
+use crate::guard::{Need, Refusal};
+use crate::response_headers::protect;
+
+/// Bytes of a message, which may hold whole files.
+const BODY_LIMIT: usize = 16 * 1024 * 1024;
+/// Where agents connect: to the only project, or to one by its name.
+pub(crate) const PATHS: [&str; 2] = ["/mcp", "/mcp/{project}"];
+
+pub(crate) async fn answer(
+    State(app): State<Arc<WebApp>>,
+    path: RawPathParams,
+    request: Request,
+) -> Response {
+    let project = path.iter().next().map(|(_, name)| name.to_owned());
+    answered(&app, project.as_deref(), request).await.unwrap_or_else(|error| {
+        let is_unknown = error.status == StatusCode::UNAUTHORIZED;
+        let mut response = respond(Err(error));
+        if is_unknown {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    })
+}
+
+async fn answered(
+    app: &Arc<WebApp>,
+    project: Option<&str>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
+    let need = Need::Scope(AccessScope::Mcp);
+    // Nothing of a body is read before the guard has spoken, and no project is looked at.
+    let (caller, body) = app.let_in(&parts, body, need, BODY_LIMIT).await?;
+    // A browser sends its cookie by itself; agents have tokens.
+    let caller = caller.filter(|caller| caller.by == Proof::Token).ok_or(Refusal::Unknown)?;
+    let project = app.hub.project(project)?;
+    // Only a stream that waits for news is open for long without an answer in sight.
+    let room = match parts.method {
+        Method::GET => Some(app.room_for_stream()?),
+        _ => None,
+    };
+    let endpoint = project.agents(&app.site().url(), &app.closing);
+    let may_approve = caller.may(AccessScope::Approve);
+    let mut response = endpoint.answer(parts, body, may_approve).await;
+    protect(response.headers_mut());
+    let Some(room) = room else { return Ok(response) };
+    // The room is taken for as long as the stream is.
+    let held = move |frame| {
+        let _ = &room;
+        frame
+    };
+    Ok(response.map(|body| Body::new(body.map_frame(held))))
+}
