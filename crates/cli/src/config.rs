@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use mcp_client::{ServerConfig, ServerName};
+use net::Allowance;
 use protocol::{AgentRole, visible};
-use sandbox::{Allowance, LayerLimits};
+use sandbox::LayerLimits;
 use terminal::NotificationKind;
 use toml::Value;
 use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use net::{Network, Roots, Upstream};
 use providers::catalogue::{COMPATIBLE, ENDPOINTS, endpoint};
 use providers::{NoKey, Secret};
-use sandbox::{Profile, Toolchains, Upstream};
+use sandbox::{Profile, Toolchains};
 
 use crate::config::{ConfigSource, Given};
 
@@ -48,9 +49,11 @@ pub(crate) struct Environment {
 pub(crate) struct NetworkVariables {
     /// A file with the certificates to trust, in place of the system's.
     pub(crate) certificates: Option<FoundVariable>,
-    /// The proxy for requests.
+    /// The proxy for requests to `https` addresses.
     pub(crate) proxy: Option<FoundVariable>,
-    /// The hosts that are reached without it.
+    /// The proxy for requests to `http` addresses.
+    pub(crate) http_proxy: Option<FoundVariable>,
+    /// The hosts that are reached without a proxy.
     pub(crate) no_proxy: Option<FoundVariable>,
 }
 
@@ -94,6 +97,7 @@ impl Environment {
             network: NetworkVariables {
                 certificates: found("SSL_CERT_FILE"),
                 proxy: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
+                http_proxy: first(&["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"]),
                 no_proxy: first(&["NO_PROXY", "no_proxy"]),
             },
             ..Self::default()
@@ -166,17 +170,31 @@ pub(crate) fn confinement(root: &Path) -> Profile {
     let toolchains = Toolchains::find(&home, &search_path, |name| env::var(name).ok());
     let mut profile = Profile::new(root, home).with_toolchains(toolchains).with_repository();
     let network = Environment::from(|name| env::var(name).ok()).network;
-    profile.network.upstream = upstream(&network);
+    profile.network.upstream = network.upstream(network.proxy.as_ref());
     let certificates = network.certificates.map(|found| PathBuf::from(found.value));
     profile.network.certificates = certificates.filter(|file| file.is_absolute());
     profile
 }
 
-/// The proxy that commands with the network go through, if there is one.
-fn upstream(network: &NetworkVariables) -> Option<Upstream> {
-    let upstream = Upstream::new(&network.proxy.as_ref()?.value);
-    let no_proxy = network.no_proxy.as_ref().map_or("", |found| found.value.as_str());
-    Some(upstream.except(no_proxy))
+impl NetworkVariables {
+    /// A proxy, with the hosts that are reached without it.
+    fn upstream(&self, proxy: Option<&FoundVariable>) -> Option<Upstream> {
+        let no_proxy = self.no_proxy.as_ref().map_or("", |found| found.value.as_str());
+        Some(Upstream::new(&proxy?.value).except(no_proxy))
+    }
+
+    /// How model providers are reached. They have no proxy for `http` addresses: such a provider is
+    /// on this machine or near it. Certificates that the system's variables name are found when they
+    /// are needed.
+    pub(crate) fn for_providers(&self) -> Network {
+        let https_proxy = self.upstream(self.proxy.as_ref());
+        Network { https_proxy, roots: Roots::System, ..Network::default() }
+    }
+
+    /// How the web is reached.
+    pub(crate) fn for_web(&self) -> Network {
+        Network { http_proxy: self.upstream(self.http_proxy.as_ref()), ..self.for_providers() }
+    }
 }
 
 pub(crate) fn home_dir() -> Option<PathBuf> {
@@ -234,8 +252,10 @@ mod tests {
         assert_eq!(url("openai"), Some("http://localhost:1/v1"));
         assert_eq!(url("ollama"), Some("http://box:11434/v1"));
         assert_eq!((url("anthropic"), url("vllm")), (None, None));
-        let upstream = upstream(&found.network);
-        assert_eq!(format!("{upstream:?}"), "Some(Upstream(proxy:3128))");
+        let network = found.network.for_web();
+        let proxies = format!("{:?}", (network.https_proxy, network.http_proxy));
+        assert_eq!(proxies, "(Some(Upstream(proxy:3128)), Some(Upstream(proxy:3128)))");
+        assert!(found.network.for_providers().http_proxy.is_none());
         let proxy = found.network.proxy.unwrap();
         assert_eq!((proxy.variable, proxy.value.as_str()), ("all_proxy", "http://proxy:3128"));
     }

@@ -11,7 +11,7 @@ use providers::catalogue::{
     Choice, ChoiceError, Endpoint, Facts, ModelSelection, choose, endpoint, model_info,
     unencrypted_host,
 };
-use providers::{HttpConfig, HttpProvider, Network, Roots, Secret, probe_ollama};
+use providers::{HttpConfig, HttpProvider, probe_ollama};
 use session::Model;
 
 use crate::config::{Config, Keys, ToolListSetting};
@@ -174,7 +174,7 @@ fn http_config(
     }
     let mut http = endpoint.config(Some(base_url), key.map(|key| key.secret.clone()));
     http.key_source = key.map(|key| key.source.clone()).or(http.key_source);
-    http.network = network(environment)?;
+    http.network = environment.network.for_providers();
     http.deferral = match config.model.tool_list {
         ToolListSetting::Auto => http.deferral,
         ToolListSetting::All => Deferral::ListAll,
@@ -258,13 +258,4 @@ fn check_price(config: &Config, model: &Model) -> anyhow::Result<()> {
          [model]\nname = \"{name}\"\n\n[model.prices]\ninput = …\noutput = …",
         setting_source(config, "agent.cost_budget_usd")
     )
-}
-
-/// How the network is reached, by the usual variables.
-pub(crate) fn network(environment: &Environment) -> anyhow::Result<Network> {
-    let proxy = environment.network.proxy.as_ref().map(|found| {
-        Secret::new(&found.value).with_context(|| format!("the address in {}", found.variable))
-    });
-    // Certificates that the system's variables name are found by the transport itself.
-    Ok(Network { proxy: proxy.transpose()?, roots: Roots::System })
 }

@@ -13,6 +13,7 @@ use crate::answer;
 use crate::asking;
 use crate::definition::{ForeignDefinition, ServerTools};
 use crate::handshake::{Era, greet, list_tools};
+use crate::http::{self, ServerAddress};
 use crate::locked::locked;
 use crate::peer::{Heard, Lost, News, OpenRequest, Peer, Reply};
 use crate::records::ServerRecords;
@@ -95,6 +96,19 @@ impl ForeignServer {
         program: impl Fn() -> Result<ServerProgram, String> + Send + Sync + 'static,
     ) -> Self {
         let connect = move |peer: &Arc<Peer>| stdio::start(program()?, peer);
+        Self::new(name, config, origin, (records, starts), Box::new(connect))
+    }
+
+    /// A server that is reached over HTTP.
+    pub fn address(
+        name: ServerName,
+        config: ServerConfig,
+        origin: &str,
+        records: ServerRecords,
+        starts: Arc<Semaphore>,
+        address: impl Fn() -> Result<ServerAddress, String> + Send + Sync + 'static,
+    ) -> Self {
+        let connect = move |peer: &Arc<Peer>| http::start(address()?, peer);
         Self::new(name, config, origin, (records, starts), Box::new(connect))
     }
 

@@ -1,7 +1,6 @@
 //! A provider behind HTTP: one way to send, whichever format it uses.
 
 mod answer;
-mod decoding;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +12,11 @@ use context_manager::{
 use futures_util::stream;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Uri};
+use net::{InvalidProxy, Network, Transport};
 
 use crate::catalogue::model_info;
 use crate::format::WrittenCache;
 use crate::request_body::RequestBody;
-use crate::transport::{InvalidProxy, Network, Transport};
 use crate::{Api, Quirks, Secret};
 use answer::Answer;
 
@@ -115,7 +114,7 @@ struct ProviderState {
     config: HttpConfig,
     url: Uri,
     headers: HeaderMap,
-    transport: Transport,
+    transport: Transport<RequestBody>,
     written: WrittenCache,
 }
 
@@ -124,7 +123,7 @@ impl HttpProvider {
     pub fn new(config: HttpConfig) -> Result<Self, HttpConfigError> {
         let url = address(&config)?;
         let headers = headers(&config)?;
-        let transport = Transport::new(&config.network, config.timeouts.connect)?;
+        let transport = Transport::to_server(&config.network, &url, config.timeouts.connect)?;
         Ok(Self {
             shared: Arc::new(ProviderState {
                 config,

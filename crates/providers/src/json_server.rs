@@ -7,10 +7,10 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response};
+use net::{Network, Transport, innermost};
 use serde_json::Value;
 
 use crate::request_body::RequestBody;
-use crate::transport::{Network, Transport, innermost};
 use crate::{Secret, SseDecoder, SseEvent};
 
 /// The longest answer that is not a stream, and the longest event of one: an entry of a log holds whole messages.
@@ -23,7 +23,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// A server and the token it wants.
 #[derive(Clone, Debug)]
 pub struct JsonServer {
-    transport: Transport,
+    transport: Transport<RequestBody>,
     base_url: String,
     token: Option<Secret>,
 }
@@ -52,8 +52,10 @@ pub struct NoJsonAnswer(String);
 impl JsonServer {
     /// The server at an address such as `http://127.0.0.1:4747`. Nothing is sent yet.
     pub fn new(base_url: &str, network: &Network) -> Result<Self, NoJsonAnswer> {
-        let transport = Transport::new(network, CONNECT).map_err(|it| no_answer(it.to_string()))?;
         let base_url = base_url.trim_end_matches('/').to_owned();
+        let server = base_url.parse().map_err(|_| not_an_address(&base_url))?;
+        let transport = Transport::to_server(network, &server, CONNECT);
+        let transport = transport.map_err(|it| no_answer(it.to_string()))?;
         Ok(Self { transport, base_url, token: None })
     }
 
@@ -94,8 +96,7 @@ impl JsonServer {
         let mut request = Request::new(sent);
         *request.method_mut() = method;
         let address = format!("{}{path}", self.base_url);
-        *request.uri_mut() =
-            address.parse().map_err(|_| no_answer(format!("`{address}` is not an address")))?;
+        *request.uri_mut() = address.parse().map_err(|_| not_an_address(&address))?;
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -114,6 +115,10 @@ async fn answer(response: Response<Incoming>) -> Result<JsonAnswer, NoJsonAnswer
     let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
     let body = body.map_err(|error| no_answer(format!("the answer broke off ({error})")))?;
     Ok(JsonAnswer { status, body: serde_json::from_slice(&body.to_bytes()).unwrap_or_default() })
+}
+
+fn not_an_address(text: &str) -> NoJsonAnswer {
+    no_answer(format!("`{text}` is not an address"))
 }
 
 fn no_answer(why: String) -> NoJsonAnswer {

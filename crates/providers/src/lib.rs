@@ -45,7 +45,6 @@ mod sse;
 mod surrogates;
 #[cfg(test)]
 mod testing;
-mod transport;
 mod turns;
 mod wire_names;
 
@@ -61,4 +60,3 @@ pub use quirks::Quirks;
 pub use reader::{AnswerReader, Dialect};
 pub use secret::{NoKey, Secret};
 pub use sse::{SseDecoder, SseEvent};
-pub use transport::{Network, Roots};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Limited};
 use hyper::{Request, Uri};
+use net::{Network, Transport, spoken};
 use serde_json::Value;
 
 use crate::HttpConfig;
 use crate::http_provider::headers;
 use crate::request_body::RequestBody;
-use crate::transport::{Network, Transport, spoken};
 
 /// No list of models is longer.
 const MAX_LIST: usize = 1024 * 1024;
@@ -49,7 +49,8 @@ async fn asked(config: &HttpConfig, patience: Duration) -> Result<Vec<String>, N
     let mut request = Request::new(RequestBody::default());
     *request.uri_mut() = address.parse().map_err(|_| no_list())?;
     *request.headers_mut() = headers(config).map_err(|_| no_list())?;
-    let transport = Transport::new(&config.network, patience).map_err(|_| no_list())?;
+    let transport =
+        Transport::to_server(&config.network, request.uri(), patience).map_err(|_| no_list())?;
     let response = transport.send(request).await;
     let response = response.map_err(|error| NoModelList::NoAnswer(error.why))?;
     if !response.status().is_success() {
@@ -94,7 +95,7 @@ async fn fetched(address: &str, patience: Duration) -> Option<Value> {
     uri.host()?;
     let mut request = Request::new(RequestBody::default());
     *request.uri_mut() = uri;
-    let transport = Transport::new(&Network::default(), patience).ok()?;
+    let transport = Transport::to_server(&Network::default(), request.uri(), patience).ok()?;
     let response = transport.send(request).await.ok()?;
     if !response.status().is_success() {
         return None;

@@ -57,9 +57,7 @@ pub use launcher::Launcher;
 pub use layer::{
     LayerLimits, LayerUse, PrivateLayer, WriteSpace, remove_other_layers, tidy_layers,
 };
-pub use network::{
-    Allowance, InvalidAllowance, NameResolver, NetworkRules, RefusedConnection, Upstream,
-};
+pub use network::{NetworkRules, RefusedConnection};
 pub use output::{KeptOutput, OutputChunk, Stream};
 pub use plan::SandboxPart;
 pub use probe::{Probe, ProbeFinding, Problem, probe};

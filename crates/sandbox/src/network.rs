@@ -5,27 +5,19 @@
 //! makes the listening socket and hands it to us, and threads of our process serve it. The proxy
 //! resolves names itself, judges every address, and connects to exactly the address that it judged.
 
-mod address;
-mod allowance;
-mod dial;
 mod proxy;
 mod relay;
 mod request;
-mod resolver;
-mod upstream;
 mod waiting;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use net::{Allowance, Upstream};
 use serde::{Deserialize, Serialize};
 
-pub use allowance::{Allowance, InvalidAllowance};
 pub(crate) use proxy::Proxy;
-pub use resolver::NameResolver;
-pub(crate) use resolver::SystemResolver;
-pub use upstream::Upstream;
 
 /// Where the proxy listens inside. The port lies outside the range that the kernel gives out.
 pub(crate) const PROXY_ADDRESS: SocketAddr =

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use net::{NameResolver, SystemResolver};
 use protocol::CommandSpec;
 use rustix::fs::{Mode, OFlags};
 
@@ -15,7 +16,6 @@ use crate::helper_pool::{Helper, Helpers, Supply};
 use crate::launcher::Launcher;
 use crate::layer::{PrivateLayer, WriteSpace};
 use crate::leftovers;
-use crate::network::{NameResolver, SystemResolver};
 use crate::output::OutputChunk;
 use crate::owners::Owners;
 use crate::plan::{Identity, ProjectPlan, RunLimits, RunPlan, Setting};

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Mutex;
 
-use sandbox::NameResolver;
+use net::NameResolver;
 
 use crate::attempts::Attempted;
 use crate::escapes::say;

@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{RemoteSession, Service};
 use crate::chat::ChatScreen;
+use crate::chat::lines;
 use crate::chat::live::{self, Feeds, Live, LiveOptions, Standing, Wanted};
 use crate::chat::slash_commands::{ChatCommand, Typed, parse};
 use crate::commands::chat::ChatArgs;
 use crate::environment;
 use crate::output::{Printer, Stream};
-use crate::{chat::lines, model_choice};
 
 /// What was typed before, in the directory of all states.
 const HISTORY: &str = "web/history";
@@ -22,7 +22,7 @@ const HELP: &str = "Messages go to the service, which runs the session. /continu
 
 /// Joins the service and converses until the user leaves.
 pub(crate) async fn chat(args: &ChatArgs, url: &str) -> anyhow::Result<ExitCode> {
-    let network = model_choice::network(&environment::Environment::gather())?;
+    let network = environment::Environment::gather().network.for_providers();
     let service = Service::connect(url, &network).await?;
     let brief = service.session(args.resume.as_deref()).await?;
     let (session, feeds) = RemoteSession::follow(&service, &brief.id);

@@ -12,7 +12,6 @@ use super::{RemoteSession, Service};
 use crate::commands::run::{RunArgs, RunView, STANDARD_INPUT, prompt};
 use crate::environment::Environment;
 use crate::interrupt::StopSignal;
-use crate::model_choice;
 use crate::output;
 
 /// What is told of a run, however it ends.
@@ -34,7 +33,7 @@ pub(crate) async fn run(
     let AttachedRun { shows, session_id, files_changed } = told;
     let given = args.prompt.clone();
     let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
-    let network = model_choice::network(&Environment::gather())?;
+    let network = Environment::gather().network.for_providers();
     let service = Service::connect(url, &network).await?;
     let brief = service.session(args.resume.as_deref()).await?;
     session_id.clone_from(&brief.id);

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use providers::{JsonServer, Network, Secret};
+use net::Network;
+use providers::{JsonServer, Secret};
 use serde::Deserialize;
 use web_service::{Credentials, Secrets, random_secret};
 use workspace::{Ownership, Workspace};

@@ -153,6 +153,7 @@ fn from_environment(environment: &Environment) -> Vec<ConfigRow> {
     let network = [
         ("certificates", &network.certificates),
         ("proxy", &network.proxy),
+        ("proxy for http", &network.http_proxy),
         ("without proxy", &network.no_proxy),
     ];
     let network =

@@ -6,8 +6,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use context_manager::Effort;
 use mcp_client::{ServerConfig, ServerName};
+use net::Allowance;
 use protocol::PermissionSet;
-use sandbox::Allowance;
 use serde::{Deserialize, Serialize, Serializer};
 use terminal::NotificationKind;
 use tool_system::policy::{ApprovalMode, CommandMode, Rule};

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use context_manager::Deferral;
+use net::Network;
 
-use crate::transport::Network;
 use crate::{Api, HttpConfig, Quirks, Secret, Timeouts};
 
 /// The name of the provider that needs neither network nor model.

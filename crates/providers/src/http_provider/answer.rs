@@ -9,13 +9,12 @@ use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use net::{Decoding, SLICE, SendError, innermost, spoken};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::ProviderState;
-use super::decoding::{Decoding, SLICE};
 use crate::request_body::RequestBody;
-use crate::transport::{SendError, innermost, spoken};
 use crate::{ApiReader, SseDecoder, error_of};
 
 /// The most of a refusal that is read.
@@ -85,7 +84,8 @@ impl Answer {
         let sending = self.shared.transport.send(self.shared.request(body));
         let sent = timeout_at(deadline, sending).await.map_err(|_| silent_before(limit))?;
         let response = sent.map_err(|error| self.shared.unreachable(error))?;
-        let decoding = Decoding::of(header(&response, CONTENT_ENCODING.as_str()))?;
+        let encoding = header(&response, CONTENT_ENCODING.as_str());
+        let decoding = Decoding::of(encoding).ok_or_else(|| unknown_encoding(encoding))?;
         if !response.status().is_success() || !may_be_stream(&response) {
             return Err(refusal(response, decoding).await);
         }
@@ -159,7 +159,7 @@ impl Reading {
         for slice in bytes.chunks(SLICE) {
             let events = match self.decoding.decode(slice) {
                 Ok(text) => self.decoder.push(&text),
-                Err(error) => vec![Err(error)],
+                Err(error) => vec![Err(unreadable(&error))],
             };
             for event in events {
                 match event {
@@ -173,6 +173,19 @@ impl Reading {
         }
         items
     }
+}
+
+fn unknown_encoding(encoding: &str) -> ModelError {
+    let message = format!(
+        "the provider sent its answer in the encoding `{encoding}`, which was not asked for; only gzip \
+         and deflate are understood"
+    );
+    ModelError::new(ModelErrorKind::Malformed, message)
+}
+
+fn unreadable(error: &std::io::Error) -> ModelError {
+    let message = format!("the answer is compressed, and cannot be read: {error}");
+    ModelError::new(ModelErrorKind::Malformed, message)
 }
 
 /// Reads what little follows a complete answer. A connection with something unread is closed.
@@ -283,7 +296,7 @@ impl ProviderState {
     }
 
     fn unreachable(&self, error: SendError) -> ModelError {
-        let SendError { why, may_pass } = error;
+        let SendError { why, may_pass, .. } = error;
         let is_local = matches!(self.url.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
         let message = match is_local {
             true => format!("{why}; check that a server is running there"),

@@ -1,3 +1,5 @@
+use net::Upstream;
+
 use super::*;
 
 fn config() -> HttpConfig {
@@ -22,7 +24,8 @@ fn what_cannot_work_is_refused_before_anything_is_sent() {
         refused(|config| config.headers.push(("a b".into(), "c".into()))),
         "the header `a b` has an invalid name or value"
     );
-    let proxy = refused(|config| config.network.proxy = Secret::new("http://u:password@").ok());
+    let proxy =
+        refused(|config| config.network.https_proxy = Some(Upstream::new("http://u:password@")));
     assert_eq!(proxy, "the proxy address is not valid: write it as http://host:port");
 }
 
@@ -30,7 +33,7 @@ fn what_cannot_work_is_refused_before_anything_is_sent() {
 fn a_key_is_in_the_headers_and_in_no_print() {
     let mut config = config();
     config.headers.push(("x-team".into(), "secret-team".into()));
-    config.network.proxy = Secret::new("http://user:password@proxy:1").ok();
+    config.network.https_proxy = Some(Upstream::new("http://user:password@proxy:1"));
     let provider = HttpProvider::new(config).expect("a good configuration");
     let headers = &provider.shared.headers;
     assert_eq!(headers["authorization"], "Bearer sk-1");

@@ -8,7 +8,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use providers::{Api, HttpProvider, Roots, Secret};
+use net::{Roots, Upstream};
+use providers::{Api, HttpProvider};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -57,7 +58,7 @@ fn answer(mut stream: StreamOwned<ServerConnection, TcpStream>) -> io::Result<()
 fn provider(port: u16, roots: Roots, proxy: Option<String>) -> HttpProvider {
     let mut config = config(Api::Anthropic, &format!("https://localhost:{port}"));
     config.network.roots = roots;
-    config.network.proxy = proxy.and_then(|proxy| Secret::new(&proxy).ok());
+    config.network.https_proxy = proxy.map(|proxy| Upstream::new(&proxy));
     HttpProvider::new(config).expect("a good configuration")
 }
 

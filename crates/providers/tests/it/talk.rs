@@ -6,8 +6,9 @@ use context_manager::{
     CacheHint, ModelError, ModelEvent, ModelProvider as _, ModelRequest, ModelStream,
 };
 use futures_util::StreamExt as _;
+use net::Network;
 use protocol::{Content, Message, Speaker};
-use providers::{Api, HttpConfig, HttpProvider, Network, Quirks, Secret, Timeouts};
+use providers::{Api, HttpConfig, HttpProvider, Quirks, Secret, Timeouts};
 use serde_json::Value;
 use testkit::ModelServer;
 use testkit::model_server::WireFormat;

@@ -7,14 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use net::{Authority, Dialer, NameResolver, NotReached, Reach, Stop, Upstream, wait};
 use rustix::event::{PollFd, PollFlags};
 
-use super::dial::{Dialer, NotReached, Trust};
 use super::relay::{Begun, relay};
-use super::request::{Authority, BodyLength, Plain, Request, Route, Wants};
-use super::resolver::NameResolver;
-use super::upstream::Upstream;
-use super::waiting::{NoHead, Stop, is_early, read, read_head, wait, write_all};
+use super::request::{BodyLength, Plain, Request, Route, Wants};
+use super::waiting::{NoHead, is_early, read, read_head, write_all};
 use super::{NetworkRules, RefusedConnection};
 use crate::cancel::Canceller;
 use crate::error::{SandboxError, io};
@@ -43,7 +41,9 @@ pub(crate) struct Proxy {
 }
 
 struct ProxyShared {
-    rules: NetworkRules,
+    reach: Reach,
+    /// The proxy through which the operator reaches the network.
+    upstream: Option<Upstream>,
     dialer: Dialer,
     ended: Canceller,
     /// Signalled when a connection has ended.
@@ -64,8 +64,9 @@ impl Proxy {
         listener.set_nonblocking(true).map_err(&failed)?;
         let ended = Canceller::new()?;
         let shared = Arc::new(ProxyShared {
-            rules,
-            dialer: Dialer::new(resolver, ended.clone()),
+            reach: Reach::Besides(rules.allow),
+            upstream: rules.upstream,
+            dialer: Dialer::new(resolver),
             ended,
             freed: Canceller::new()?,
             open: AtomicUsize::new(0),
@@ -212,11 +213,11 @@ impl Connection {
             refuse("400 Bad Request", "this is a proxy for CONNECT and for plain HTTP requests")
         })?;
         let Request { authority, wants } = &request;
-        let upstream = self.shared.rules.upstream.as_ref();
+        let upstream = self.shared.upstream.as_ref();
         match upstream.filter(|upstream| upstream.serves(&authority.host)) {
             None => self.direct(authority, wants, rest),
             Some(upstream) => {
-                let judged = self.shared.rules.judge_unresolved(&authority.host, authority.port);
+                let judged = self.shared.reach.judge_unresolved(&authority.host, authority.port);
                 judged.map_err(|why| self.forbid(authority, &why))?;
                 self.through(upstream, authority, wants, rest)
             }
@@ -229,7 +230,7 @@ impl Connection {
         wants: &Wants<'_>,
         rest: Vec<u8>,
     ) -> Result<(), ConnectionEnd> {
-        let server = self.reach(authority, Trust::Command(&self.shared.rules))?;
+        let server = self.reach(authority, &self.shared.reach)?;
         match wants {
             Wants::Tunnel => self.say(&self.client, ESTABLISHED)?,
             Wants::Plain(plain) => {
@@ -248,7 +249,7 @@ impl Connection {
         rest: Vec<u8>,
     ) -> Result<(), ConnectionEnd> {
         let begun = Begun { by_client: rest, by_server: Vec::new(), client_limit: None };
-        match (wants, &upstream.authorization) {
+        match (wants, upstream.authorization()) {
             (Wants::Plain(plain), None) => {
                 let client_limit = Some(body_bytes(plain)?);
                 let server = self.reach_upstream(upstream)?;
@@ -278,7 +279,7 @@ impl Connection {
     ) -> Result<(TcpStream, Vec<u8>), ConnectionEnd> {
         let server = self.reach_upstream(upstream)?;
         let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
-        if let Some(value) = &upstream.authorization {
+        if let Some(value) = upstream.authorization() {
             head.extend(["Proxy-Authorization: ", value, "\r\n"]);
         }
         head.push_str("\r\n");
@@ -300,12 +301,13 @@ impl Connection {
     fn reach_upstream(&self, upstream: &Upstream) -> Result<TcpStream, ConnectionEnd> {
         let authority = upstream.authority();
         let authority = authority.map_err(|why| refuse("502 Bad Gateway", why.to_string()))?;
-        self.reach(authority, Trust::Operator)
+        // The operator named it.
+        self.reach(authority, &Reach::Named(vec![authority.clone()]))
     }
 
-    fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, ConnectionEnd> {
+    fn reach(&self, authority: &Authority, reach: &Reach) -> Result<TcpStream, ConnectionEnd> {
         let deadline = Instant::now() + REACH_TIMEOUT;
-        let dialed = self.shared.dialer.dial(authority, trust, deadline);
+        let dialed = self.shared.dialer.dial(authority, reach, &self.shared.ended, deadline);
         dialed.map_err(|error| match error {
             NotReached::Refused(why) => self.forbid(authority, &why),
             NotReached::Failed(why) => refuse("502 Bad Gateway", why),

@@ -5,9 +5,10 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
+use net::{Stop, wait};
 use rustix::event::{PollFd, PollFlags};
 
-use super::waiting::{Stop, is_early, wait};
+use super::waiting::is_early;
 use crate::cancel::Canceller;
 
 const BUFFER_BYTES: usize = 32 * 1024;

@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use protocol::CommandSpec;
 
-pub use analysis::{AnalysedCommand, Reach};
+pub use analysis::{AnalysedCommand, CommandReach};
 pub use pattern::CommandPattern;
 pub use word::{CommandWord, WordKind};
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use protocol::visible;
 use serde::Serialize;
 
-use super::command::Reach as CommandReach;
-use super::pattern::Reach;
+use super::command::CommandReach;
+use super::pattern::PathReach;
 use super::rule::CompiledRule;
 use super::{ApprovalMode, CommandMode, Decision, Effect, EffectKind, Policy, protection};
 
@@ -314,7 +314,7 @@ fn first_hit<'a>(
     decision: Decision,
 ) -> Option<(&'a CompiledRule, &'a Effect)> {
     let certain = |rule: &CompiledRule, effect: &Effect| {
-        rule.hits(effect) || rule.reach(effect) == Some(Reach::Named)
+        rule.hits(effect) || rule.reach(effect) == Some(PathReach::Named)
     };
     let mut decided = rules.iter().filter(|rule| rule.rule.decision == decision);
     decided.find_map(|rule| Some((*rule, effects.iter().find(|effect| certain(rule, effect))?)))

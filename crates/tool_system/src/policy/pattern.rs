@@ -98,7 +98,7 @@ impl PathPattern {
     }
 
     /// Whether the pattern may match something beneath `directory`, whose content is not known.
-    pub(super) fn reach(&self, directory: &str) -> Option<Reach> {
+    pub(super) fn reach(&self, directory: &str) -> Option<PathReach> {
         self.globs().iter().filter_map(|text| reach(text, directory)).max()
     }
 
@@ -132,7 +132,7 @@ pub(super) enum CaseOf {
 
 /// How surely a pattern matches something beneath a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reach {
+pub(super) enum PathReach {
     /// It could, if a file of that name lies there: the pattern holds for many directories.
     Possible,
     /// It names a place beneath this very directory.
@@ -161,16 +161,16 @@ fn glob(text: &str, case: CaseOf) -> Result<globset::Glob, String> {
 }
 
 /// Follows a glob down the names of a directory.
-fn reach(glob_text: &str, directory: &str) -> Option<Reach> {
+fn reach(glob_text: &str, directory: &str) -> Option<PathReach> {
     // Alternatives may hold slashes; such a pattern is not taken apart.
     if glob_text.contains('{') {
-        return Some(Reach::Possible);
+        return Some(PathReach::Possible);
     }
     let mut names = glob_text.split('/');
     for component in directory.split('/').filter(|name| !name.is_empty()) {
         let name = names.next()?;
         if name.contains("**") {
-            return Some(Reach::Possible);
+            return Some(PathReach::Possible);
         }
         let matcher = glob(name, CaseOf::None).ok()?.compile_matcher();
         if !matcher.is_match(component) {
@@ -179,8 +179,8 @@ fn reach(glob_text: &str, directory: &str) -> Option<Reach> {
     }
     match names.next() {
         None => None,
-        Some(name) if name.contains("**") && names.next().is_some() => Some(Reach::Possible),
-        Some(_) => Some(Reach::Named),
+        Some(name) if name.contains("**") && names.next().is_some() => Some(PathReach::Possible),
+        Some(_) => Some(PathReach::Named),
     }
 }
 
@@ -281,14 +281,14 @@ mod tests {
     #[test]
     fn the_reach_beneath_a_directory_tells_named_places_from_possible_ones() {
         let cases = [
-            ("config/secrets/**", "config", Some(Reach::Named)),
-            ("Config/secrets/**", "config", Some(Reach::Named)),
-            ("config/*.key", "config", Some(Reach::Named)),
-            ("config/**", "config", Some(Reach::Named)),
-            ("*.pem", "config", Some(Reach::Possible)),
-            ("config/**/x", "config", Some(Reach::Possible)),
+            ("config/secrets/**", "config", Some(PathReach::Named)),
+            ("Config/secrets/**", "config", Some(PathReach::Named)),
+            ("config/*.key", "config", Some(PathReach::Named)),
+            ("config/**", "config", Some(PathReach::Named)),
+            ("*.pem", "config", Some(PathReach::Possible)),
+            ("config/**/x", "config", Some(PathReach::Possible)),
             ("config/secrets/**", "src", None),
-            ("config", "config/a", Some(Reach::Possible)),
+            ("config", "config/a", Some(PathReach::Possible)),
             ("/config", "config", None),
         ];
         for (pattern, directory, expected) in cases {

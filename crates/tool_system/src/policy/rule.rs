@@ -8,7 +8,7 @@ use protocol::ContentHash;
 use serde::{Deserialize, Serialize};
 
 use super::command::fits_example;
-use super::pattern::{CaseOf, Reach, compile};
+use super::pattern::{CaseOf, PathReach, compile};
 use super::{CommandPattern, Decision, Effect, PathPattern, ToolPattern, expiry};
 
 /// Hexadecimal digits of a rule's id: short enough to type, long enough to tell rules apart.
@@ -220,7 +220,7 @@ impl CompiledRule {
     }
 
     /// Whether the rule may be about something beneath the directory that the effect is on.
-    pub(super) fn reach(&self, effect: &Effect) -> Option<Reach> {
+    pub(super) fn reach(&self, effect: &Effect) -> Option<PathReach> {
         let path = effect.path.as_deref().filter(|_| effect.tree)?;
         self.rule.paths.iter().filter_map(|pattern| pattern.reach(path)).max()
     }

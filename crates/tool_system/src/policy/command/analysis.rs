@@ -14,7 +14,7 @@ pub struct AnalysedCommand {
     #[serde(skip, default = "nothing")]
     command: SimpleCommand,
     /// What it can reach, whatever its text says.
-    pub reach: Reach,
+    pub reach: CommandReach,
     /// Why it is not done at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -26,7 +26,7 @@ pub struct AnalysedCommand {
 /// What a command can reach. This is how it would be run, not what its text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum CommandReach {
     /// Nothing: it works on a copy, or sees the project without being able to write.
     Nothing,
     /// Files of the project.
@@ -39,13 +39,13 @@ fn nothing() -> SimpleCommand {
     SimpleCommand::at(0..0)
 }
 
-impl Reach {
-    fn of(spec: &CommandSpec) -> Reach {
+impl CommandReach {
+    fn of(spec: &CommandSpec) -> CommandReach {
         match spec.project {
-            _ if spec.network => Reach::Network,
-            ProjectMode::Direct => Reach::Files,
-            ProjectMode::Live if !spec.writable.is_empty() => Reach::Files,
-            ProjectMode::Live | ProjectMode::Copy | ProjectMode::Look => Reach::Nothing,
+            _ if spec.network => CommandReach::Network,
+            ProjectMode::Direct => CommandReach::Files,
+            ProjectMode::Live if !spec.writable.is_empty() => CommandReach::Files,
+            ProjectMode::Live | ProjectMode::Copy | ProjectMode::Look => CommandReach::Nothing,
         }
     }
 }
@@ -66,7 +66,7 @@ impl AnalysedCommand {
         let SimpleCommand { redirects, input, .. } = &self.command;
         let is_plain = self.refusal.is_none()
             && self.doubt.is_none()
-            && self.reach != Reach::Network
+            && self.reach != CommandReach::Network
             && redirects.is_empty()
             && input.is_none();
         if is_plain { CommandPattern::exactly(&self.command) } else { None }
@@ -79,7 +79,7 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec) -> Vec<Effect> {
         // Ending what was allowed to begin does nothing new.
         return Vec::new();
     }
-    let reach = Reach::of(spec);
+    let reach = CommandReach::of(spec);
     let run = |command: &SimpleCommand| AnalysedCommand {
         command: command.clone(),
         reach,
@@ -121,6 +121,6 @@ impl Effect {
 
     /// Whether nothing can differ afterwards.
     pub(in crate::policy) fn reaches_nothing(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.reach == Reach::Nothing)
+        self.run.as_ref().is_some_and(|run| run.reach == CommandReach::Nothing)
     }
 }

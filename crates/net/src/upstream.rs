@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::address::Range;
-use super::request::{Authority, RequestHost};
+use crate::address::AddressRange;
+use crate::authority::{Authority, RequestHost};
 
 /// The port of a proxy whose address names none.
 const USUAL_PORT: u16 = 80;
@@ -14,7 +14,7 @@ const USUAL_PORT: u16 = 80;
 pub struct Upstream {
     authority: Result<Authority, InvalidUpstream>,
     /// The value of the header that it wants.
-    pub(super) authorization: Option<String>,
+    authorization: Option<String>,
     direct: Vec<Direct>,
 }
 
@@ -24,13 +24,13 @@ enum Direct {
     All,
     /// A name and all names below it.
     Below(String),
-    Range(Range),
+    Range(AddressRange),
 }
 
 /// An address of a proxy that cannot be used. It is not repeated, because it may hold a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("only upstream proxies such as http://user:password@host:port can be used")]
-pub(super) struct InvalidUpstream;
+pub struct InvalidUpstream;
 
 /// Where a proxy is, and the credentials that it wants.
 struct Parts(Authority, Option<String>);
@@ -71,8 +71,14 @@ impl Upstream {
         Upstream { authority, authorization, direct: Vec::new() }
     }
 
-    pub(super) fn authority(&self) -> Result<&Authority, InvalidUpstream> {
+    /// Where it is.
+    pub fn authority(&self) -> Result<&Authority, InvalidUpstream> {
         self.authority.as_ref().map_err(|invalid| *invalid)
+    }
+
+    /// The value of the header `Proxy-Authorization` that it wants, if any.
+    pub fn authorization(&self) -> Option<&str> {
+        self.authorization.as_deref()
     }
 
     /// Reaches what a list such as `NO_PROXY` names without the proxy. The rules hold there all the
@@ -96,7 +102,7 @@ impl Upstream {
     }
 
     /// Whether a host is reached through the proxy.
-    pub(super) fn serves(&self, host: &RequestHost) -> bool {
+    pub fn serves(&self, host: &RequestHost) -> bool {
         !self.direct.iter().any(|direct| match (direct, host) {
             (Direct::All, _) => true,
             (Direct::Below(own), RequestHost::Name(name)) => name

@@ -7,18 +7,19 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::Roots;
+use super::{HttpVersions, Roots};
 
 /// The set-up of encryption, made once.
 #[derive(Debug)]
 pub(super) struct LazyTls {
     roots: Roots,
+    versions: HttpVersions,
     config: OnceLock<Arc<ClientConfig>>,
 }
 
 impl LazyTls {
-    pub(super) fn new(roots: Roots) -> Self {
-        Self { roots, config: OnceLock::new() }
+    pub(super) fn new(roots: Roots, versions: HttpVersions) -> Self {
+        Self { roots, versions, config: OnceLock::new() }
     }
 
     /// A failure is not kept: the certificates may be there the next time.
@@ -26,17 +27,21 @@ impl LazyTls {
         if let Some(config) = self.config.get() {
             return Ok(config.clone());
         }
-        let config = Arc::new(client_config(&self.roots)?);
+        let config = Arc::new(client_config(&self.roots, self.versions)?);
         Ok(self.config.get_or_init(|| config).clone())
     }
 }
 
-fn client_config(roots: &Roots) -> Result<ClientConfig, String> {
+fn client_config(roots: &Roots, versions: HttpVersions) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    Ok(builder.with_root_certificates(store(roots)?).with_no_client_auth())
+    let mut config = builder.with_root_certificates(store(roots)?).with_no_client_auth();
+    if versions == HttpVersions::OneAndTwo {
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    }
+    Ok(config)
 }
 
 fn store(roots: &Roots) -> Result<RootCertStore, String> {
@@ -63,11 +68,12 @@ mod tests {
 
     #[test]
     fn without_authorities_nobody_is_trusted() {
-        let tls = LazyTls::new(Roots::Pem(b"no certificate".to_vec()));
+        let tls = LazyTls::new(Roots::Pem(b"no certificate".to_vec()), HttpVersions::One);
         let error = tls.config().expect_err("nothing can be trusted");
         assert!(error.starts_with("no certificate authority is known here"), "{error}");
         let broken = b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".to_vec();
-        let error = LazyTls::new(Roots::Pem(broken)).config().expect_err("broken");
+        let error =
+            LazyTls::new(Roots::Pem(broken), HttpVersions::One).config().expect_err("broken");
         assert!(error.starts_with("the given certificates cannot be read"), "{error}");
     }
 }

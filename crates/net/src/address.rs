@@ -6,34 +6,47 @@ use std::str::FromStr;
 
 /// Why an address is not public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
-pub(super) enum AddressKind {
+pub enum AddressKind {
+    /// `0.0.0.0/8` and `::`.
     #[strum(to_string = "an unspecified address")]
     Unspecified,
+    /// The machine itself.
     #[strum(to_string = "a loopback address")]
     Loopback,
+    /// Public, and of this machine.
     #[strum(to_string = "an address of this machine")]
     OwnMachine,
+    /// The machines on the same link.
     #[strum(to_string = "a link-local address")]
     LinkLocal,
+    /// Where clouds tell machines their credentials.
     #[strum(to_string = "the address of a metadata service")]
     Metadata,
+    /// Many machines.
     #[strum(to_string = "a multicast address")]
     Multicast,
+    /// All machines on the link.
     #[strum(to_string = "a broadcast address")]
     Broadcast,
+    /// RFC 1918, and its old counterpart in IPv6.
     #[strum(to_string = "an address of a private network")]
     Private,
+    /// RFC 6598.
     #[strum(to_string = "an address of a carrier's private network")]
     SharedByCarrier,
+    /// RFC 4193.
     #[strum(to_string = "a unique local address")]
     UniqueLocal,
+    /// Means nothing outside of books.
     #[strum(to_string = "an address for documentation")]
     Documentation,
+    /// RFC 2544 and RFC 5180.
     #[strum(to_string = "an address for benchmarks")]
     Benchmarking,
     /// Holds an IPv4 address that another machine would take out.
     #[strum(to_string = "an address that stands for an IPv4 address")]
     Translated,
+    /// For nothing yet, or no longer.
     #[strum(to_string = "a reserved address")]
     Reserved,
 }
@@ -41,7 +54,7 @@ pub(super) enum AddressKind {
 impl AddressKind {
     /// Whether a user who allows a name allows it to lead to such an address. The machine itself and
     /// its neighbours on the link have to be allowed by address: a name server must not choose them.
-    pub(super) fn is_allowed_by_name(self) -> bool {
+    pub(crate) fn is_allowed_by_name(self) -> bool {
         use AddressKind::{Benchmarking, Documentation, Private, SharedByCarrier, UniqueLocal};
         matches!(self, Private | SharedByCarrier | UniqueLocal | Documentation | Benchmarking)
     }
@@ -49,21 +62,21 @@ impl AddressKind {
 
 /// Addresses with a common beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub struct AddressRange {
     start: IpAddr,
     bits: u8,
 }
 
-impl Range {
-    const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> Range {
-        Range { start: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), bits }
+impl AddressRange {
+    const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> AddressRange {
+        AddressRange { start: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), bits }
     }
 
-    const fn v6(a: u16, b: u16, c: u16, bits: u8) -> Range {
-        Range { start: IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0)), bits }
+    const fn v6(a: u16, b: u16, c: u16, bits: u8) -> AddressRange {
+        AddressRange { start: IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0)), bits }
     }
 
-    pub(super) fn contains(self, address: IpAddr) -> bool {
+    pub(crate) fn contains(self, address: IpAddr) -> bool {
         match (self.start, address) {
             (IpAddr::V4(start), IpAddr::V4(address)) => {
                 let differing = start.to_bits() ^ address.to_bits();
@@ -78,36 +91,36 @@ impl Range {
     }
 }
 
-impl From<IpAddr> for Range {
-    fn from(address: IpAddr) -> Range {
+impl From<IpAddr> for AddressRange {
+    fn from(address: IpAddr) -> AddressRange {
         let start = address.to_canonical();
-        Range { start, bits: if start.is_ipv4() { 32 } else { 128 } }
+        AddressRange { start, bits: if start.is_ipv4() { 32 } else { 128 } }
     }
 }
 
 /// `ADDRESS` or `ADDRESS/BITS`.
-impl FromStr for Range {
+impl FromStr for AddressRange {
     type Err = ();
 
-    fn from_str(text: &str) -> Result<Range, ()> {
+    fn from_str(text: &str) -> Result<AddressRange, ()> {
         let Some((start, bits)) = text.split_once('/') else {
-            return text.parse::<IpAddr>().map(Range::from).map_err(drop);
+            return text.parse::<IpAddr>().map(AddressRange::from).map_err(drop);
         };
-        let whole = Range::from(start.parse::<IpAddr>().map_err(drop)?);
+        let whole = AddressRange::from(start.parse::<IpAddr>().map_err(drop)?);
         let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
         let bits: u8 = bits.parse().map_err(drop)?;
         let is_plain = start.parse() == Ok(whole.start);
         if is_number && is_plain && bits <= whole.bits {
-            Ok(Range { bits, ..whole })
+            Ok(AddressRange { bits, ..whole })
         } else {
             Err(())
         }
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for AddressRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if Range::from(self.start) == *self {
+        if AddressRange::from(self.start) == *self {
             write!(f, "{}", self.start)
         } else {
             write!(f, "{}/{}", self.start, self.bits)
@@ -116,60 +129,60 @@ impl fmt::Display for Range {
 }
 
 /// What of IPv4 is not public. The first range that contains an address tells its kind.
-const V4: [(Range, AddressKind); 19] = [
-    (Range::v4(169, 254, 169, 254, 32), AddressKind::Metadata),
-    (Range::v4(168, 63, 129, 16, 32), AddressKind::Metadata),
-    (Range::v4(100, 100, 100, 200, 32), AddressKind::Metadata),
-    (Range::v4(192, 0, 0, 192, 32), AddressKind::Metadata),
-    (Range::v4(0, 0, 0, 0, 8), AddressKind::Unspecified),
-    (Range::v4(10, 0, 0, 0, 8), AddressKind::Private),
-    (Range::v4(100, 64, 0, 0, 10), AddressKind::SharedByCarrier),
-    (Range::v4(127, 0, 0, 0, 8), AddressKind::Loopback),
-    (Range::v4(169, 254, 0, 0, 16), AddressKind::LinkLocal),
-    (Range::v4(172, 16, 0, 0, 12), AddressKind::Private),
-    (Range::v4(192, 0, 0, 0, 24), AddressKind::Reserved),
-    (Range::v4(192, 0, 2, 0, 24), AddressKind::Documentation),
-    (Range::v4(192, 88, 99, 0, 24), AddressKind::Reserved),
-    (Range::v4(192, 168, 0, 0, 16), AddressKind::Private),
-    (Range::v4(198, 18, 0, 0, 15), AddressKind::Benchmarking),
-    (Range::v4(198, 51, 100, 0, 24), AddressKind::Documentation),
-    (Range::v4(203, 0, 113, 0, 24), AddressKind::Documentation),
-    (Range::v4(224, 0, 0, 0, 4), AddressKind::Multicast),
-    (Range::v4(255, 255, 255, 255, 32), AddressKind::Broadcast),
+const V4: [(AddressRange, AddressKind); 19] = [
+    (AddressRange::v4(169, 254, 169, 254, 32), AddressKind::Metadata),
+    (AddressRange::v4(168, 63, 129, 16, 32), AddressKind::Metadata),
+    (AddressRange::v4(100, 100, 100, 200, 32), AddressKind::Metadata),
+    (AddressRange::v4(192, 0, 0, 192, 32), AddressKind::Metadata),
+    (AddressRange::v4(0, 0, 0, 0, 8), AddressKind::Unspecified),
+    (AddressRange::v4(10, 0, 0, 0, 8), AddressKind::Private),
+    (AddressRange::v4(100, 64, 0, 0, 10), AddressKind::SharedByCarrier),
+    (AddressRange::v4(127, 0, 0, 0, 8), AddressKind::Loopback),
+    (AddressRange::v4(169, 254, 0, 0, 16), AddressKind::LinkLocal),
+    (AddressRange::v4(172, 16, 0, 0, 12), AddressKind::Private),
+    (AddressRange::v4(192, 0, 0, 0, 24), AddressKind::Reserved),
+    (AddressRange::v4(192, 0, 2, 0, 24), AddressKind::Documentation),
+    (AddressRange::v4(192, 88, 99, 0, 24), AddressKind::Reserved),
+    (AddressRange::v4(192, 168, 0, 0, 16), AddressKind::Private),
+    (AddressRange::v4(198, 18, 0, 0, 15), AddressKind::Benchmarking),
+    (AddressRange::v4(198, 51, 100, 0, 24), AddressKind::Documentation),
+    (AddressRange::v4(203, 0, 113, 0, 24), AddressKind::Documentation),
+    (AddressRange::v4(224, 0, 0, 0, 4), AddressKind::Multicast),
+    (AddressRange::v4(255, 255, 255, 255, 32), AddressKind::Broadcast),
 ];
 
 /// After these, what is not in 2000::/3 is not public either.
-const V6: [(Range, AddressKind); 11] = [
-    (Range::v6(0x64, 0xff9b, 1, 48), AddressKind::Translated),
-    (Range::v6(0x2001, 0xdb8, 0, 32), AddressKind::Documentation),
-    (Range::v6(0x3fff, 0, 0, 20), AddressKind::Documentation),
-    (Range::v6(0x2001, 2, 0, 48), AddressKind::Benchmarking),
+const V6: [(AddressRange, AddressKind); 11] = [
+    (AddressRange::v6(0x64, 0xff9b, 1, 48), AddressKind::Translated),
+    (AddressRange::v6(0x2001, 0xdb8, 0, 32), AddressKind::Documentation),
+    (AddressRange::v6(0x3fff, 0, 0, 20), AddressKind::Documentation),
+    (AddressRange::v6(0x2001, 2, 0, 48), AddressKind::Benchmarking),
     // Teredo.
-    (Range::v6(0x2001, 0, 0, 32), AddressKind::Translated),
-    (Range::v6(0x2001, 0, 0, 23), AddressKind::Reserved),
+    (AddressRange::v6(0x2001, 0, 0, 32), AddressKind::Translated),
+    (AddressRange::v6(0x2001, 0, 0, 23), AddressKind::Reserved),
     // 6to4.
-    (Range::v6(0x2002, 0, 0, 16), AddressKind::Translated),
-    (Range::v6(0xfc00, 0, 0, 7), AddressKind::UniqueLocal),
-    (Range::v6(0xfe80, 0, 0, 10), AddressKind::LinkLocal),
-    (Range::v6(0xfec0, 0, 0, 10), AddressKind::Private),
-    (Range::v6(0xff00, 0, 0, 8), AddressKind::Multicast),
+    (AddressRange::v6(0x2002, 0, 0, 16), AddressKind::Translated),
+    (AddressRange::v6(0xfc00, 0, 0, 7), AddressKind::UniqueLocal),
+    (AddressRange::v6(0xfe80, 0, 0, 10), AddressKind::LinkLocal),
+    (AddressRange::v6(0xfec0, 0, 0, 10), AddressKind::Private),
+    (AddressRange::v6(0xff00, 0, 0, 8), AddressKind::Multicast),
 ];
 
 const V6_METADATA: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
 ];
-const V6_PUBLIC: Range = Range::v6(0x2000, 0, 0, 3);
+const V6_PUBLIC: AddressRange = AddressRange::v6(0x2000, 0, 0, 3);
 /// The well-known prefix by which networks without IPv4 reach it.
-const NAT64: Range = Range::v6(0x64, 0xff9b, 0, 96);
+const NAT64: AddressRange = AddressRange::v6(0x64, 0xff9b, 0, 96);
 /// IPv4-compatible addresses, which nothing uses any more.
-const COMPATIBLE: Range = Range::v6(0, 0, 0, 96);
-const V4_RESERVED: Range = Range::v4(240, 0, 0, 0, 4);
+const COMPATIBLE: AddressRange = AddressRange::v6(0, 0, 0, 96);
+const V4_RESERVED: AddressRange = AddressRange::v4(240, 0, 0, 0, 4);
 
 /// Why an address is not public; nothing if it is.
-pub(super) fn judge(address: IpAddr) -> Option<AddressKind> {
+pub fn judge(address: IpAddr) -> Option<AddressKind> {
     let address = address.to_canonical();
-    let listed = |table: &[(Range, AddressKind)]| {
+    let listed = |table: &[(AddressRange, AddressKind)]| {
         table.iter().find(|(range, _)| range.contains(address)).map(|(_, kind)| *kind)
     };
     match address {
@@ -262,7 +275,7 @@ mod tests {
     #[test]
     fn ranges_are_read_strictly() {
         for good in ["10.0.0.0/8", "10.1.2.3", "fd00::/8", "::1", "0.0.0.0/0", "10.1.2.3/24"] {
-            let range: Range = good.parse().expect(good);
+            let range: AddressRange = good.parse().expect(good);
             assert_eq!(range.to_string(), good);
         }
         for bad in [
@@ -278,12 +291,12 @@ mod tests {
             "::ffff:10.0.0.0/104",
             "fe80::1%eth0",
         ] {
-            assert!(bad.parse::<Range>().is_err(), "{bad}");
+            assert!(bad.parse::<AddressRange>().is_err(), "{bad}");
         }
-        let range: Range = "10.1.2.3/24".parse().expect("a range");
+        let range: AddressRange = "10.1.2.3/24".parse().expect("a range");
         assert!(range.contains(Ipv4Addr::new(10, 1, 2, 255).into()));
         assert!(!range.contains(Ipv4Addr::new(10, 1, 3, 0).into()));
-        let all: Range = "0.0.0.0/0".parse().expect("a range");
+        let all: AddressRange = "0.0.0.0/0".parse().expect("a range");
         assert!(
             all.contains(Ipv4Addr::new(1, 1, 1, 1).into())
                 && !all.contains(Ipv6Addr::LOCALHOST.into())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, ToSocketAddrs as _};
 
-/// Resolves the names that commands ask for. Called once for each connection, on a thread of its own.
+/// Resolves names. Called once for each connection, on a thread of its own.
 pub trait NameResolver: fmt::Debug + Send + Sync {
     /// All addresses of a name.
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>>;
@@ -11,7 +11,7 @@ pub trait NameResolver: fmt::Debug + Send + Sync {
 
 /// Asks the system.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SystemResolver;
+pub struct SystemResolver;
 
 impl NameResolver for SystemResolver {
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
