@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use net::{Network, Transport};
 use serde_json::{Value, json};
@@ -18,6 +20,7 @@ use crate::event_stream::EventSplitter;
 use crate::handshake::MODERN;
 use crate::lines::{Line, MAX_LINE};
 use crate::locked::locked;
+use crate::param_headers::{self, ParamHeader};
 use crate::peer::Peer;
 use crate::wire::{NotSent, Wire};
 
@@ -65,6 +68,10 @@ struct Talk {
     under_way: BTreeMap<u64, AbortHandle>,
     /// Messages that nothing comes back for.
     others: usize,
+    /// Hears what a server of the legacy era says by itself.
+    listening: Option<AbortHandle>,
+    /// Arguments of tools that travel in the head too, by tool.
+    param_headers: BTreeMap<String, Vec<ParamHeader>>,
 }
 
 impl Wire for HttpWire {
@@ -85,6 +92,11 @@ impl Wire for HttpWire {
         let headers = self.shared.headers(message, &talk);
         let shared = Arc::clone(&self.shared);
         let is_greeting = message["method"] == "initialize";
+        if message["method"] == "notifications/initialized" {
+            let (shared, headers) = (Arc::clone(&self.shared), headers.clone());
+            let listening = self.runtime.spawn(async move { shared.listen(headers).await });
+            talk.listening = Some(listening.abort_handle());
+        }
         let task = self.runtime.spawn(async move {
             let done = shared.exchange(body, headers, is_greeting).await;
             let mut talk = locked(&shared.talk);
@@ -108,7 +120,9 @@ impl Wire for HttpWire {
 
     fn stop(&self) {
         let mut talk = locked(&self.shared.talk);
-        std::mem::take(&mut talk.under_way).into_values().for_each(|task| task.abort());
+        let listening = talk.listening.take();
+        let under_way = std::mem::take(&mut talk.under_way).into_values();
+        under_way.chain(listening).for_each(|task| task.abort());
     }
 }
 
@@ -131,6 +145,14 @@ impl SharedHttp {
             put("mcp-protocol-version", Some(MODERN));
             put("mcp-method", message["method"].as_str());
             put("mcp-name", params["name"].as_str());
+            let designated = params["name"].as_str().and_then(|tool| talk.param_headers.get(tool));
+            for ParamHeader { argument, header } in designated.into_iter().flatten() {
+                let name = HeaderName::try_from(format!("mcp-param-{header}"));
+                let value = param_headers::text_of(params["arguments"].get(argument));
+                if let (Ok(name), Some(value)) = (name, value) {
+                    headers.insert(name, header_text(&value));
+                }
+            }
             return headers;
         }
         let known = [("mcp-session-id", &talk.session), ("mcp-protocol-version", &talk.version)];
@@ -140,6 +162,21 @@ impl SharedHttp {
             }
         }
         headers
+    }
+
+    /// Takes what a server of the legacy era sends outside of answers, if it offers that.
+    async fn listen(&self, mut headers: HeaderMap) {
+        headers.remove(CONTENT_TYPE);
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = headers;
+        if let Ok(response) = self.transport.send(request).await
+            && response.status().is_success()
+        {
+            // It ends when the server wants; calls do not depend on it.
+            let _ = self.streamed(response, false).await;
+        }
     }
 
     /// Sends one message and takes what comes back.
@@ -217,6 +254,14 @@ impl SharedHttp {
     fn take(&self, message: Value, is_greeting: bool) {
         if is_greeting && let Some(version) = message["result"]["protocolVersion"].as_str() {
             locked(&self.talk).version = Some(header_text(version));
+        }
+        for tool in message["result"]["tools"].as_array().into_iter().flatten() {
+            if let (Some(name), Ok(designated)) =
+                (tool["name"].as_str(), param_headers::of_schema(&tool["inputSchema"]))
+                && !designated.is_empty()
+            {
+                locked(&self.talk).param_headers.insert(name.to_owned(), designated);
+            }
         }
         if let Some(peer) = self.peer.upgrade() {
             peer.take_message(message);

@@ -18,6 +18,7 @@ mod handshake;
 mod http;
 mod lines;
 mod locked;
+mod param_headers;
 mod peer;
 mod records;
 mod server;

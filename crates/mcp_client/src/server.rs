@@ -280,7 +280,15 @@ impl ForeignServer {
                 responses.insert(key, asking::answer(&request["params"], call, asker).await);
             }
             params["inputResponses"] = Value::Object(responses);
-            params["requestState"] = result["requestState"].take();
+            // What was not sent is not sent back.
+            match result.get_mut("requestState").map(Value::take) {
+                Some(state) => params["requestState"] = state,
+                None => {
+                    _ = params
+                        .as_object_mut()
+                        .and_then(|params| params.shift_remove("requestState"))
+                }
+            }
         }
         Err(Failure::Told(self.odd("questions without an end")))
     }
