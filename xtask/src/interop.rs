@@ -1,4 +1,4 @@
-//! `cargo xtask interop`: the MCP server under SDKs and hosts of other people, and the page in Firefox. They are many
+//! `cargo xtask interop`: the MCP server under SDKs and hosts of other people, MCP servers of other people under us, and the page in Firefox. They are many
 //! packages and some minutes, so that `cargo xtask test` has only the Python client among them.
 
 use std::fs;
@@ -48,6 +48,23 @@ const GOOGLE_GENAI: Script = Script {
     requirements: &["google-genai==3.1.0", "mcp==2.3.0"],
 };
 
+const REAL_SERVERS: Script = Script {
+    path: "crates/mcp_client/tests/partners/servers.py",
+    cache: "mcp-servers",
+    requirements: &[
+        "mcp-server-fetch==2026.10.24",
+        "mcp-server-git==2026.10.19",
+        "mcp-server-time==2026.10.19",
+    ],
+};
+
+/// Servers for Node whose tools we use.
+const NPM_SERVERS: [&str; 3] = [
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+];
+
 /// Runs all hosts against the debug binary and stops at the first that fails.
 pub(crate) fn run() -> Result<ExitCode> {
     let house = House::find()?;
@@ -56,6 +73,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.command("build", &mut house.build_command("debug"))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
     steps.step("TypeScript SDK and MCP Inspector", || typescript_sdk(&house, &binary))?;
+    steps.step("MCP servers of others", || real_servers(&house, &binary))?;
     steps.step("OpenAI Agents SDK", || OPENAI_AGENTS.run(&house, &binary))?;
     steps.step("Google Gen AI SDK", || GOOGLE_GENAI.run(&house, &binary))?;
     print!("{}", steps.summary());
@@ -126,6 +144,17 @@ fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
         }
         Err(why) => Ok(Outcome::Skipped {
             what: format!("{TYPESCRIPT_SDK} with {}", NPM_PACKAGES.join(", ")),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
+}
+
+/// Adds servers of others and calls their tools.
+fn real_servers(house: &House, binary: &Path) -> Result<Outcome> {
+    match installed_modules(&house.cache("mcp-server-modules"), &NPM_SERVERS) {
+        Ok(modules) => REAL_SERVERS.run_with(house, binary, &[("MCP_SERVER_MODULES", &modules)]),
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{} with {}", REAL_SERVERS.path, NPM_SERVERS.join(", ")),
             why: one_line(&format!("{why:#}")),
         }),
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mcp_client::{
-    ForeignServer, ForeignServers, SEPARATOR, ServerApproval, ServerConfig, ServerName,
-    ServerProgram, ServerRecords, Shelf,
+    ForeignServer, ForeignServers, SEPARATOR, ServerAddress, ServerApproval, ServerConfig,
+    ServerName, ServerProgram, ServerRecords, Shelf,
 };
 use protocol::{ContentHash, visible};
 use sandbox::Launcher;
@@ -69,20 +69,18 @@ pub(crate) fn of(project: &Project, unconfined: bool) -> ForeignServers {
         return ForeignServers::default();
     };
     let starts = ForeignServers::starts();
-    let servers = all.into_iter().filter_map(|(name, (config, of_project))| {
+    let servers = all.into_iter().map(|(name, (config, of_project))| {
         let origin = match of_project {
             true => project.workspace.canonical_path().display().to_string(),
             false => String::new(),
         };
+        let (records, starts) = (records.clone(), Arc::clone(&starts));
         if config.url.is_some() {
-            output::to_user(&format!(
-                "toolkiln: the MCP server {name} is not used: it has a `url`"
-            ));
-            return None;
+            let address = address(project, &config);
+            return ForeignServer::address(name, config, &origin, records, starts, address);
         }
         let program = program(project, &name, &config, &origin, unconfined);
-        let (records, starts) = (records.clone(), Arc::clone(&starts));
-        Some(ForeignServer::program(name, config, &origin, records, starts, program))
+        ForeignServer::program(name, config, &origin, records, starts, program)
     });
     ForeignServers::new(servers)
 }
@@ -129,6 +127,23 @@ impl Shelf for DirectoryShelf {
         let directory = StateDir::open(&self.workspace, &self.path);
         let written = directory.and_then(|directory| directory.replace(name, bytes));
         written.map_err(|error| error.to_string())
+    }
+}
+
+/// How a server over HTTP is reached. Its token is read when it is needed.
+fn address(
+    project: &Project,
+    config: &ServerConfig,
+) -> impl Fn() -> Result<ServerAddress, String> + Send + Sync + 'static {
+    let (url, variable) = (config.url.clone().unwrap_or_default(), config.token_env.clone());
+    let network = project.environment.network.for_web();
+    move || {
+        let token = variable.as_ref().map(|name| {
+            let value = environment::variable(name);
+            value.ok_or_else(|| format!("the variable {} is not set", visible(name)))
+        });
+        let network = network.clone();
+        Ok(ServerAddress { url: url.clone(), token: token.transpose()?, network })
     }
 }
 

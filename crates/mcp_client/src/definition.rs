@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
 use crate::foreign_schema::written_out;
+use crate::param_headers;
 use crate::tool_names::exposed_name;
 
 /// Bytes of one definition. The longest of well-known servers have a tenth of it.
@@ -98,6 +99,7 @@ impl ForeignDefinition {
             return Err(format!("its definition is larger than {MAX_BYTES} bytes"));
         }
         let mut input = written_out(&facts.input)?;
+        param_headers::of_schema(&input)?;
         let is_object = input.get("type").is_none_or(|kind| kind == "object");
         let Value::Object(fields) = &mut input else {
             return Err("its schema is not an object".to_owned());

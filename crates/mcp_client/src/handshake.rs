@@ -12,6 +12,11 @@ use crate::peer::{Lost, Peer, Reply};
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The last revision with a handshake.
 const LEGACY: &str = "2025-11-25";
+/// Errors of the modern era: a header that contradicts the body, a capability that is missing, and a
+/// revision that is not spoken.
+const HEADER_MISMATCH: i64 = -32020;
+const MISSING_CAPABILITY: i64 = -32021;
+const UNSUPPORTED_VERSION: i64 = -32022;
 /// How long a server may be silent to the question of the modern era before the other is tried too.
 const DISCOVERY_PATIENCE: Duration = Duration::from_secs(4);
 /// Pages of the list of tools.
@@ -71,10 +76,7 @@ pub(crate) async fn greet(peer: &Arc<Peer>, known: Option<Era>) -> Result<Era, L
     tokio::pin!(discovery);
     let patience = tokio::time::sleep(DISCOVERY_PATIENCE);
     tokio::select! {
-        reply = &mut discovery => match is_modern(&reply?) {
-            true => return Ok(Era::Modern),
-            false => return initialize(peer).await,
-        },
+        reply = &mut discovery => return decided(peer, &reply?).await,
         () = patience => {}
     }
     // It may be slow, or silent to what it does not know.
@@ -89,10 +91,29 @@ pub(crate) async fn greet(peer: &Arc<Peer>, known: Option<Era>) -> Result<Era, L
     }
 }
 
+/// What the answer to the first question means. A server that refuses the revision and then offers the
+/// very same is asked once more.
+async fn decided(peer: &Arc<Peer>, reply: &Reply) -> Result<Era, Lost> {
+    if let Reply::Error { code: UNSUPPORTED_VERSION, .. } = reply
+        && is_modern(reply)
+    {
+        let params = |_| Era::Modern.params(json!({}), None);
+        let again = peer.request("server/discover", params, false)?.reply().await?;
+        return if is_modern(&again) { Ok(Era::Modern) } else { initialize(peer).await };
+    }
+    if is_modern(reply) { Ok(Era::Modern) } else { initialize(peer).await }
+}
+
+/// Whether a server answers as one of the modern era does: with its revisions, or with an error that no
+/// other era has.
 fn is_modern(reply: &Reply) -> bool {
-    let Reply::Result(result) = reply else { return false };
-    let versions = result["supportedVersions"].as_array();
-    versions.is_some_and(|versions| versions.iter().any(|version| version == MODERN))
+    let versions = match reply {
+        Reply::Result(result) => &result["supportedVersions"],
+        Reply::Error { code: UNSUPPORTED_VERSION, data, .. } => &data["supported"],
+        Reply::Error { code: HEADER_MISMATCH | MISSING_CAPABILITY, .. } => return true,
+        Reply::Error { .. } | Reply::TooLong => return false,
+    };
+    versions.as_array().is_some_and(|versions| versions.iter().any(|version| version == MODERN))
 }
 
 async fn initialize(peer: &Arc<Peer>) -> Result<Era, Lost> {

@@ -11,11 +11,14 @@
 mod answer;
 mod asking;
 mod definition;
+mod event_stream;
 mod foreign_schema;
 mod foreign_tool;
 mod handshake;
+mod http;
 mod lines;
 mod locked;
+mod param_headers;
 mod peer;
 mod records;
 mod server;
@@ -26,6 +29,7 @@ mod tool_names;
 mod wire;
 
 pub use definition::{ForeignDefinition, ServerTools};
+pub use http::ServerAddress;
 pub use records::{ServerRecords, Shelf};
 pub use server::ForeignServer;
 pub use server_config::{ServerApproval, ServerConfig, ServerName};

@@ -51,7 +51,7 @@ struct WaitingRequest {
 #[derive(Debug)]
 pub(crate) enum Reply {
     Result(Value),
-    Error { code: i64, message: String },
+    Error { code: i64, message: String, data: Value },
     TooLong,
 }
 
@@ -202,6 +202,7 @@ impl Peer {
                     error => Reply::Error {
                         code: error["code"].as_i64().unwrap_or_default(),
                         message: error["message"].as_str().unwrap_or_default().to_owned(),
+                        data: error["data"].clone(),
                     },
                 };
                 // An answer to nothing, or a second one, has no request to go to.

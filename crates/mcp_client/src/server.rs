@@ -13,6 +13,7 @@ use crate::answer;
 use crate::asking;
 use crate::definition::{ForeignDefinition, ServerTools};
 use crate::handshake::{Era, greet, list_tools};
+use crate::http::{self, ServerAddress};
 use crate::locked::locked;
 use crate::peer::{Heard, Lost, News, OpenRequest, Peer, Reply};
 use crate::records::ServerRecords;
@@ -95,6 +96,19 @@ impl ForeignServer {
         program: impl Fn() -> Result<ServerProgram, String> + Send + Sync + 'static,
     ) -> Self {
         let connect = move |peer: &Arc<Peer>| stdio::start(program()?, peer);
+        Self::new(name, config, origin, (records, starts), Box::new(connect))
+    }
+
+    /// A server that is reached over HTTP.
+    pub fn address(
+        name: ServerName,
+        config: ServerConfig,
+        origin: &str,
+        records: ServerRecords,
+        starts: Arc<Semaphore>,
+        address: impl Fn() -> Result<ServerAddress, String> + Send + Sync + 'static,
+    ) -> Self {
+        let connect = move |peer: &Arc<Peer>| http::start(address()?, peer);
         Self::new(name, config, origin, (records, starts), Box::new(connect))
     }
 
@@ -266,7 +280,15 @@ impl ForeignServer {
                 responses.insert(key, asking::answer(&request["params"], call, asker).await);
             }
             params["inputResponses"] = Value::Object(responses);
-            params["requestState"] = result["requestState"].take();
+            // What was not sent is not sent back.
+            match result.get_mut("requestState").map(Value::take) {
+                Some(state) => params["requestState"] = state,
+                None => {
+                    _ = params
+                        .as_object_mut()
+                        .and_then(|params| params.shift_remove("requestState"))
+                }
+            }
         }
         Err(Failure::Told(self.odd("questions without an end")))
     }

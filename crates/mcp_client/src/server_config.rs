@@ -84,6 +84,9 @@ pub struct ServerConfig {
     /// The address of a server that is reached over HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The name of the variable with the token that a server with an address is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
     /// Names of variables that are passed to it. Its environment is otherwise built from nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
@@ -124,6 +127,7 @@ impl Default for ServerConfig {
             command: None,
             args: Vec::new(),
             url: None,
+            token_env: None,
             env: Vec::new(),
             set: BTreeMap::new(),
             timeout: TIMEOUT_S,
@@ -164,8 +168,9 @@ impl ServerConfig {
     /// What is run or asked, and with which rights: another program or more rights are another
     /// server, and nothing that was approved for this one holds for it.
     pub(crate) fn identity(&self, origin: &str) -> ContentHash {
-        let Self { command, args, url, env, set, network, read, .. } = self;
-        let facts = (origin, command, args, url, env, set, network, read, self.reads_project());
+        let Self { command, args, url, token_env, env, set, network, read, .. } = self;
+        let address = (url, token_env);
+        let facts = (origin, command, args, address, env, set, network, read, self.reads_project());
         // Plain data that cannot fail to serialise.
         ContentHash::of(&serde_json::to_vec(&facts).unwrap_or_default())
     }

@@ -74,7 +74,8 @@ pub(crate) fn execute(
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
     let mut project = Project::open(&project_root::checked(scope)?)?;
-    if !call.name.contains(mcp_client::SEPARATOR) {
+    let is_foreign = call.name.contains(mcp_client::SEPARATOR);
+    if !is_foreign {
         project = project.without_servers();
     }
     let tools = project.tools(scope, approval, Lifetime::OneCall)?;
@@ -87,8 +88,9 @@ pub(crate) fn execute(
         ..options.limits
     };
     let executor = tools.executor(ExecutorOptions { limits, ..options });
+    let runtime = if is_foreign { online_runtime()? } else { runtime()? };
     let report =
-        runtime()?.block_on(executor.report(&call, &CancellationToken::new(), executor.approver()));
+        runtime.block_on(executor.report(&call, &CancellationToken::new(), executor.approver()));
     match (form, report.text) {
         (Form::Text, Some(text)) => output::result(&text)?,
         (Form::View(view), _) => output::json(&view.render(&call, &report.result))?,
@@ -109,6 +111,11 @@ pub(crate) fn execute(
 /// A runtime for one call.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
+}
+
+/// A runtime for one call that may go over the network.
+pub(crate) fn online_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 /// Arguments from the command line, or from standard input.

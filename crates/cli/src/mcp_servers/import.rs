@@ -80,6 +80,7 @@ fn found(name: &str, server: &Value, values: Values) -> Result<FoundServer, Stri
         command: text(&["command"]),
         args: list(&["args"]).unwrap_or_default(),
         url: text(&["url", "httpUrl", "serverUrl"]),
+        token_env: text(&["bearer_token_env_var"]),
         env,
         set,
         timeout: seconds.or(milliseconds).filter(|time| *time > 0).unwrap_or(usual.timeout),

@@ -51,6 +51,7 @@ async fn an_answer_goes_to_its_request_once_and_others_go_nowhere() {
             Error {
                 code: -5,
                 message: "no",
+                data: Null,
             },
         ),
         Ok(

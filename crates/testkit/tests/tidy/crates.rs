@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("terminal", &["protocol", "workspace", "code_index", "timeline"]),
     ("session", BELOW_SESSION),
     ("mcp", &["protocol", "workspace", "tool_system"]),
-    ("mcp_client", &["protocol", "sandbox", "tool_system"]),
+    ("mcp_client", &["protocol", "net", "sandbox", "tool_system"]),
     ("testkit", &["protocol"]),
     ("xtask", &["testkit"]),
 ];

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use mcp_client::{ForeignServer, ServerApproval, ServerConfig, ServerName};
 use protocol::visible;
 
-use crate::commands::call::runtime;
+use crate::commands::call::online_runtime;
 use crate::config::UserFileDraft;
 use crate::mcp_servers::{PROJECT_FILE, ProjectServers, import, of_project, text_of};
 use crate::project::Project;
@@ -38,6 +38,9 @@ pub(crate) struct AddArgs {
     /// The address of a server that is reached over HTTP
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
+    /// The variable of yours with the token for a server with an address
+    #[arg(long, value_name = "NAME", requires = "url")]
+    token_env: Option<String>,
     /// A variable of yours that it gets
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
@@ -114,6 +117,7 @@ fn add(args: &AddArgs) -> anyhow::Result<ExitCode> {
         command: args.command.first().cloned(),
         args: args.command.iter().skip(1).cloned().collect(),
         url: args.url.clone(),
+        token_env: args.token_env.clone(),
         env: args.env.clone(),
         timeout: args.timeout.unwrap_or(usual.timeout),
         tools: (!args.tool.is_empty()).then(|| args.tool.clone()),
@@ -199,7 +203,7 @@ fn shown(config: &ServerConfig) -> String {
 fn learned(project: &Project, name: &str) -> anyhow::Result<Arc<ForeignServer>> {
     let server = project.servers(false).get(name);
     let server = Arc::clone(server.ok_or_else(|| no_server(project, name))?);
-    let learned = runtime()?.block_on(server.learn());
+    let learned = online_runtime()?.block_on(server.learn());
     match learned {
         Ok(_) => Ok(server),
         Err(error) => {

@@ -9,7 +9,7 @@ use crate::run::finish;
 
 #[test]
 fn whatever_a_server_answers_the_call_ends_with_one_plain_result() {
-    let Some(bench) = ServerBench::new(&["--timeout", "2"], &[]) else { return };
+    let Some(bench) = ServerBench::new(&[], &[]) else { return };
     let acts = [
         "twice",
         "garbage",
@@ -23,8 +23,6 @@ fn whatever_a_server_answers_the_call_ends_with_one_plain_result() {
         "ask",
         "exit",
         "crash",
-        "silence",
-        "hang",
         "huge",
         "endless-line",
     ];
@@ -43,8 +41,6 @@ fn whatever_a_server_answers_the_call_ends_with_one_plain_result() {
     ask: {"server":"t","text":"{\"action\": \"decline\"}"}
     exit: {"server":"t","text":"good bye"}
     crash: {"code":"EXECUTION_ERROR","message":"the MCP server t ended during the call: it ended with exit code 3","suggestion":"The user can look into it with `toolkiln mcp test t`.","details":{"stderr":["about to fail"]}}
-    silence: {"code":"TIMEOUT","message":"the MCP server t did not answer within 2 s; the call was withdrawn","suggestion":"It may have had its effect all the same. Find out before you repeat it."}
-    hang: {"code":"TIMEOUT","message":"the MCP server t did not answer within 2 s; the call was withdrawn","suggestion":"It may have had its effect all the same. Find out before you repeat it."}
     huge: {"code":"EXECUTION_ERROR","message":"the answer of the MCP server t is too large to be read","suggestion":"Ask it for less at once."}
     endless-line: {"code":"EXECUTION_ERROR","message":"the answer of the MCP server t is too large to be read","suggestion":"Ask it for less at once."}
     "#);
@@ -52,6 +48,17 @@ fn whatever_a_server_answers_the_call_ends_with_one_plain_result() {
     assert_eq!(misfit.json()["structured"]["n"], 3, "{}", misfit.stdout);
     bench.set_mood("misfit");
     insta::assert_snapshot!(bench.call("count", "{}").json()["message"].as_str().unwrap(), @r#"the MCP server t answered something that its own schema does not allow: at `/n`: "many" is not of type "integer""#);
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_after_its_time() {
+    let Some(bench) = ServerBench::new(&["--timeout", "1"], &[]) else { return };
+    let told: Vec<String> =
+        ["silence", "hang"].iter().map(|what| format!("{what}: {}", bench.act(what))).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    silence: {"code":"TIMEOUT","message":"the MCP server t did not answer within 1 s; the call was withdrawn","suggestion":"It may have had its effect all the same. Find out before you repeat it."}
+    hang: {"code":"TIMEOUT","message":"the MCP server t did not answer within 1 s; the call was withdrawn","suggestion":"It may have had its effect all the same. Find out before you repeat it."}
+    "#);
 }
 
 #[test]

@@ -258,11 +258,11 @@ impl ToolFileReader<'_> {
 
     fn category(&mut self, given: Option<&Spanned<String>>) -> Category {
         let Some(given) = given else { return Category::Execution };
-        let found = Category::ALL
-            .into_iter()
-            .find(|category| category.title().eq_ignore_ascii_case(given.get_ref()));
+        // What a project's file defines is not the tool of a foreign server.
+        let all = || Category::ALL.into_iter().filter(|one| *one != Category::External);
+        let found = all().find(|category| category.title().eq_ignore_ascii_case(given.get_ref()));
         found.unwrap_or_else(|| {
-            let titles: Vec<_> = Category::ALL.iter().map(|category| category.title()).collect();
+            let titles: Vec<_> = all().map(|category| category.title()).collect();
             let message = format!("there is no such category; there are {}", titles.join(", "));
             self.mistake(given.span(), message);
             Category::Execution
