@@ -81,11 +81,15 @@ pub(crate) fn execute(
         result_bytes: u64::MAX,
         run_output_bytes: u64::MAX,
         foreign_output_bytes: u64::MAX,
+        web_page_bytes: u64::MAX,
         ..options.limits
     };
     let executor = tools.executor(ExecutorOptions { limits, ..options });
-    let report =
-        runtime()?.block_on(executor.report(&call, &CancellationToken::new(), executor.approver()));
+    let report = runtime(&project)?.block_on(executor.report(
+        &call,
+        &CancellationToken::new(),
+        executor.approver(),
+    ));
     match (form, report.text) {
         (Form::Text, Some(text)) => output::result(&text)?,
         (Form::View(view), _) => output::json(&view.render(&call, &report.result))?,
@@ -103,9 +107,14 @@ pub(crate) fn execute(
     }
 }
 
-/// A runtime for one call.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
+/// A runtime for one call, with sockets only where tools may use them.
+pub(crate) fn runtime(project: &Project) -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time();
+    if project.config.network {
+        builder.enable_io();
+    }
+    Ok(builder.build()?)
 }
 
 /// Arguments from the command line, or from standard input.
