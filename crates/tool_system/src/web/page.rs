@@ -225,7 +225,7 @@ fn meta_charset(body: &[u8]) -> Option<&'static Encoding> {
     let (_, value) = start.split_once("charset=")?;
     let value = value.trim_start_matches(['"', '\'', ' ']);
     let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:".contains(c)));
-    let encoding = Encoding::for_label(value[..end.unwrap_or(value.len())].as_bytes())?;
+    let encoding = Encoding::for_label(&value.as_bytes()[..end.unwrap_or(value.len())])?;
     // A document in which this can be read is not in UTF-16.
     Some(if encoding.output_encoding() == encoding { encoding } else { UTF_8 })
 }
