@@ -65,6 +65,17 @@ const NPM_SERVERS: [&str; 3] = [
     "@modelcontextprotocol/server-memory@2026.8.31",
 ];
 
+/// The text that `web_fetch` finds, beside that of another program; on pages of Debian's packages.
+const PAGE_TEXT: Script = Script {
+    path: "crates/cli/tests/web_partners/page_text.py",
+    cache: "page-text",
+    requirements: &["trafilatura==2.3.1", "lxml_html_clean==0.4.5"],
+};
+
+/// `web_search` with a real server.
+const SEARX: Script =
+    Script { path: "crates/cli/tests/web_partners/searx.py", cache: "searx", requirements: &[] };
+
 /// Runs all hosts against the debug binary and stops at the first that fails.
 pub(crate) fn run() -> Result<ExitCode> {
     let house = House::find()?;
@@ -76,6 +87,11 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.step("MCP servers of others", || real_servers(&house, &binary))?;
     steps.step("OpenAI Agents SDK", || OPENAI_AGENTS.run(&house, &binary))?;
     steps.step("Google Gen AI SDK", || GOOGLE_GENAI.run(&house, &binary))?;
+    steps.step("Text of pages beside trafilatura", || {
+        debian_partner(&house, &binary, &PAGE_TEXT, "TOOLKILN_PAGES")
+    })?;
+    steps
+        .step("Searches by searx", || debian_partner(&house, &binary, &SEARX, "TOOLKILN_SEARX"))?;
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
 }
@@ -103,6 +119,23 @@ fn real_hosts(house: &House, binary: &Path) -> Result<Outcome> {
             why: one_line(&format!("{why:#}")),
         }),
     }
+}
+
+/// Runs a script that downloads packages of Debian to the directory that a variable names.
+fn debian_partner(
+    house: &House,
+    binary: &Path,
+    script: &Script,
+    variable: &str,
+) -> Result<Outcome> {
+    if let Err(why) = output(Command::new("apt-get").arg("--version")) {
+        return Ok(Outcome::Skipped {
+            what: format!("{} with packages of Debian", script.path),
+            why: one_line(&format!("{why:#}")),
+        });
+    }
+    let packages = house.cache(&format!("{}-packages", script.cache));
+    script.run_with(house, binary, &[(variable, &packages)])
 }
 
 /// Does a task on the page in Firefox. Its pictures are in `target/page`.

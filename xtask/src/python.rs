@@ -66,9 +66,11 @@ impl Script {
         }
         let mut make = Command::new("python3");
         run_command(make.args(["-m", "venv", "--clear"]).arg(directory))?;
-        let mut install = Command::new(&python);
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        run_command(install.args(self.requirements))?;
+        if !self.requirements.is_empty() {
+            let mut install = Command::new(&python);
+            install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+            run_command(install.args(self.requirements))?;
+        }
         fs::write(&stamp, wanted).context("cannot write the stamp")?;
         Ok(python)
     }

@@ -14,8 +14,8 @@ use protocol::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    AgentHost, Delegation, ExecutorOptions, LearnedRules, ListedTool, ProjectTools, Recalled,
-    TextSearch,
+    AgentHost, Category, Delegation, ExecutorOptions, LearnedRules, ListedTool, ProjectTools,
+    Recalled, TextSearch,
 };
 
 use crate::approval::ApprovalManager;
@@ -127,7 +127,9 @@ impl AgentHost for SessionHost {
     fn tools_on_demand(&self) -> Vec<Arc<ListedTool>> {
         let ProjectTools { registry, options, .. } = &self.parts.tools;
         let mut tools = registry.list_for(options.vocabulary, &self.role);
-        tools.retain(|tool| tool.definition().on_demand);
+        let is_reachable =
+            |tool: &ListedTool| options.network || tool.definition().category != Category::Web;
+        tools.retain(|tool| tool.definition().on_demand && is_reachable(tool));
         tools
     }
 

@@ -85,10 +85,12 @@ pub(crate) fn execute(
         result_bytes: u64::MAX,
         run_output_bytes: u64::MAX,
         foreign_output_bytes: u64::MAX,
+        web_page_bytes: u64::MAX,
         ..options.limits
     };
     let executor = tools.executor(ExecutorOptions { limits, ..options });
-    let runtime = if is_foreign { online_runtime()? } else { runtime()? };
+    // Sockets only where tools may use them.
+    let runtime = if is_foreign || project.config.network { online_runtime()? } else { runtime()? };
     let report =
         runtime.block_on(executor.report(&call, &CancellationToken::new(), executor.approver()));
     match (form, report.text) {
@@ -108,7 +110,7 @@ pub(crate) fn execute(
     }
 }
 
-/// A runtime for one call.
+/// A runtime for one call that stays on this machine.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
 }

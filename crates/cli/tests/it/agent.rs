@@ -1,6 +1,6 @@
 //! The agent from end to end: the real binary, real HTTP, a scripted model.
 
-mod bench;
+pub(crate) mod bench;
 mod budgets;
 mod faults;
 mod found_tools;

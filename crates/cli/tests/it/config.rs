@@ -65,43 +65,49 @@ fn every_value_is_shown_with_where_it_came_from() {
     let limits = |line: &&str| !line.starts_with("limits.") || line.starts_with("limits.grep_r");
     let shown: Vec<_> = ran.stdout.lines().filter(limits).collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
-    model.provider               "openai"                        CONFIG/toolkiln/config.toml:2
-    model.name                   "large"                         TOOLKILN_MODEL (not CONFIG/toolkiln/config.toml:3)
-    model.base_url               "http://***@localhost:8080/v1"  CONFIG/toolkiln/config.toml:4
-    model.effort                 "high"                          --effort
-    model.max_tokens             not set
-    model.context_tokens         not set
-    model.tools                  true                            default
-    model.tool_list              "auto"                          default
-    model.images                 not set
-    model.key_file               not set
-    model.key_env                not set
-    model.prices.input           not set                         (not CONFIG/toolkiln/config.toml:7)
-    model.prices.output          not set
-    model.prices.cache_read      not set
-    model.prices.cache_write     not set
-    agent.turn_limit             5                               .toolkiln/config.toml:2 (not CONFIG/toolkiln/config.toml:10)
-    agent.token_budget           1000                            CONFIG/toolkiln/config.toml:11 (not .toolkiln/config.toml:3)
-    agent.cost_budget_usd        not set
-    agent.wall_time_s            not set
-    agent.instructions           not set
-    agent.project_instructions   true                            default
-    tools.disabled               ["glob","grep"]                 CONFIG/toolkiln/config.toml:14, .toolkiln/config.toml:6
-    tools.network                false                           default
-    sandbox.network_allow        []                              default
-    sandbox.ignored              "private"                       default
-    sandbox.layer_gb             20                              default
-    sandbox.layer_days           30                              default
-    checks.after_edit            []                              default
-    limits.grep_results          100                             default
-    policy.mode                  "strict"                        default
-    policy.commands              "run"                           default
-    policy.rules                 1 in all                        CONFIG/toolkiln/config.toml:16
-    roles                        {}                              default
-    terminal.notify              "bell"                          default
-    base_url of ollama           "http://box:11434/v1"           OLLAMA_HOST
-    proxy                        "http://***@proxy:3128"         https_proxy
-    key of anthropic             "set"                           ANTHROPIC_API_KEY
+    model.provider                  "openai"                        CONFIG/toolkiln/config.toml:2
+    model.name                      "large"                         TOOLKILN_MODEL (not CONFIG/toolkiln/config.toml:3)
+    model.base_url                  "http://***@localhost:8080/v1"  CONFIG/toolkiln/config.toml:4
+    model.effort                    "high"                          --effort
+    model.max_tokens                not set
+    model.context_tokens            not set
+    model.tools                     true                            default
+    model.tool_list                 "auto"                          default
+    model.images                    not set
+    model.key_file                  not set
+    model.key_env                   not set
+    model.prices.input              not set                         (not CONFIG/toolkiln/config.toml:7)
+    model.prices.output             not set
+    model.prices.cache_read         not set
+    model.prices.cache_write        not set
+    agent.turn_limit                5                               .toolkiln/config.toml:2 (not CONFIG/toolkiln/config.toml:10)
+    agent.token_budget              1000                            CONFIG/toolkiln/config.toml:11 (not .toolkiln/config.toml:3)
+    agent.cost_budget_usd           not set
+    agent.wall_time_s               not set
+    agent.instructions              not set
+    agent.project_instructions      true                            default
+    tools.disabled                  ["glob","grep"]                 CONFIG/toolkiln/config.toml:14, .toolkiln/config.toml:6
+    tools.network                   false                           default
+    web.hosts                       []                              default
+    web.network_allow               []                              default
+    web.ask_unnamed                 false                           default
+    web.search.provider             not set
+    web.search.url                  not set
+    web.search.key_env              not set
+    sandbox.network_allow           []                              default
+    sandbox.ignored                 "private"                       default
+    sandbox.layer_gb                20                              default
+    sandbox.layer_days              30                              default
+    checks.after_edit               []                              default
+    limits.grep_results             100                             default
+    policy.mode                     "strict"                        default
+    policy.commands                 "run"                           default
+    policy.rules                    1 in all                        CONFIG/toolkiln/config.toml:16
+    roles                           {}                              default
+    terminal.notify                 "bell"                          default
+    base_url of ollama              "http://box:11434/v1"           OLLAMA_HOST
+    proxy                           "http://***@proxy:3128"         https_proxy
+    key of anthropic                "set"                           ANTHROPIC_API_KEY
     "#);
     assert!(!ran.stdout.contains("password") && !ran.stdout.contains("secret"), "{}", ran.stdout);
 }

@@ -28,3 +28,4 @@ mod short_form;
 mod terminal;
 mod tools;
 mod web;
+mod web_tools;

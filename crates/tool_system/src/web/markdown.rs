@@ -104,8 +104,6 @@ mod tests {
             <a href='/more'>more</a>.</p><pre><code>fire --now\n  x</code></pre><ul><li>one<li>two</ul>\
             <table><tr><th>a<th>b<tr><td>1<td>2</table></main><footer>(c)</footer></body></html>";
         insta::assert_snapshot!(markdown_of(html, "https://x.org/a/").markdown, @"
-        [Home](https://x.org/)
-
         A **kiln** is hot: see [more](https://x.org/more).
 
         ```

@@ -17,8 +17,7 @@ fn every_vocabulary_has_its_names_in_a_stable_order() {
     assert!(tools.is_sorted_by_key(|tool| (tool.definition().category, tool.name())));
     let explorer = "find_files list_files search_files find_definition find_importers read_file create_file edit_file";
     assert_eq!(names(Vocabulary::Explorer).join(" "), explorer);
-    let workspace =
-        "list_directory search_code read_file write_file delete_file move_file run_code";
+    let workspace = "list_directory search_code read_file write_file delete_file move_file run_code web_fetch web_search";
     assert_eq!(names(Vocabulary::Workspace).join(" "), workspace);
     assert_eq!(names(Vocabulary::Ally).join(" "), "glob grep read edit write bash agent");
 }

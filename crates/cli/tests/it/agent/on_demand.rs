@@ -14,7 +14,9 @@ use crate::run::{Ran, finish};
 const MOST_BYTES: usize = 10 * 1024;
 
 fn ask(bench: &Bench, model: Model<'_>, more: &[&str]) -> Ran {
-    let config = Fixture::new("//- /toolkiln/config.toml\n[model]\ntool_list = \"on_demand\"\n");
+    let config = Fixture::new(
+        "//- /toolkiln/config.toml\n[model]\ntool_list = \"on_demand\"\n[tools]\nnetwork = true\n",
+    );
     let mut command = bench.asking(model, "Find all TODO comments in this project");
     finish(command.env("XDG_CONFIG_HOME", config.root()).args(more))
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use testkit::model_server::{ModelCall, WireFormat};
-use testkit::{ModelServer, Reply};
+use testkit::{Fixture, ModelServer, Reply};
 
 use super::bench::{Bench, Model};
+use crate::run::finish;
 
 /// Every request carries the instructions and the tools.
 const MOST_BYTES: usize = 16 * 1024;
@@ -27,7 +28,10 @@ fn the_first_request_is_small() {
         let server = ModelServer::start([Reply::text("Hello.")]);
         let bench = Bench::new(EVERYTHING);
         let message = "Find all TODO comments in this project";
-        assert_eq!(bench.ask(Model { format, server: &server }, message, &[]).code, 0);
+        // With the network there are the web tools too.
+        let config = Fixture::new("//- /toolkiln/config.toml\n[tools]\nnetwork = true\n");
+        let mut command = bench.asking(Model { format, server: &server }, message);
+        assert_eq!(finish(command.env("XDG_CONFIG_HOME", config.root())).code, 0);
         let call = &server.calls()[0];
         let standard = tool_system::ToolRegistry::builtin().list(tool_system::Vocabulary::Standard);
         // Where everything is listed, nothing has to be found.

@@ -7,7 +7,7 @@ use tool_system::web::{Recency, SearchHit, SearchQuestion};
 
 const DAY_S: i64 = 24 * 60 * 60;
 
-/// Search the web.
+/// Search the web by the configured server.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WebSearchArgs {

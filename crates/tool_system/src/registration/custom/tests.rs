@@ -77,14 +77,14 @@ fn mistakes_are_told_with_their_place() {
     line 1, column 10: invalid basic string, expected `"`
     line 2, column 12: key with no value, expected `=`
     "#);
-    insta::assert_snapshot!(mistakes("name = 'Bad Name'\ndescription = ''\ncommand = ['{x}', '{y}', '{z']\ntimeout = 0\ncategory = 'none'\nworking_dir = '../up'\n"), @r"
+    insta::assert_snapshot!(mistakes("name = 'Bad Name'\ndescription = ''\ncommand = ['{x}', '{y}', '{z']\ntimeout = 0\ncategory = 'none'\nworking_dir = '../up'\n"), @"
     line 1, column 8: `Bad Name` is not a tool name; one is made of a-z, 0-9 and _, begins with a letter, and has at most 64 characters
     line 2, column 15: the description is what the model chooses the tool by; it cannot be empty
     line 3, column 12: the program itself cannot be an argument
     line 3, column 19: there is no parameter `y`; describe it under [parameters.y]
     line 3, column 26: a { without its }; write {{ for a brace
     line 4, column 11: the timeout is 1 to 600 seconds
-    line 5, column 12: there is no such category; there are Search & Discovery, Code Intelligence, File Reading, File Writing, File Management, Code Execution, Version Control, Agent
+    line 5, column 12: there is no such category; there are Search & Discovery, Code Intelligence, File Reading, File Writing, File Management, Code Execution, Version Control, Web, Agent
     line 6, column 15: working_dir is a directory of the project, given from its root
     ");
     assert!(mistakes("name = 'x'\ndescription = 'y'\n").contains("nothing to run"));
