@@ -31,6 +31,14 @@ const HOST_PACKAGES: [&str; 4] = [
     "opencode-linux-x64@1.18.33",
 ];
 
+const ACPX_TASK: &str = "crates/acp/tests/clients/acpx.mjs";
+
+/// It wants a newer Node than systems have, which npm brings as well.
+const ACPX: [&str; 2] = ["acpx@0.19.1", "node@22.13.0"];
+
+/// A client in Rust that sends one prompt and says yes to everything.
+const YOPO: &str = "yopo@11.0.0";
+
 const FIREFOX_TASK: &str = "crates/cli/tests/page/firefox.mjs";
 
 /// Drives Firefox by WebDriver BiDi. Newer ones ask for what the Firefox of Debian does not know.
@@ -85,6 +93,8 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.step("Python MCP client", || python_client(&house, &binary))?;
     steps.step("TypeScript SDK and MCP Inspector", || typescript_sdk(&house, &binary))?;
     steps.step("MCP servers of others", || real_servers(&house, &binary))?;
+    steps.step("acpx, an ACP client", || acpx(&house, &binary))?;
+    steps.step("yopo, an ACP client", || yopo(&house, &binary))?;
     steps.step("OpenAI Agents SDK", || OPENAI_AGENTS.run(&house, &binary))?;
     steps.step("Google Gen AI SDK", || GOOGLE_GENAI.run(&house, &binary))?;
     steps.step("Text of pages beside trafilatura", || {
@@ -167,6 +177,44 @@ fn firefox_task(house: &House, binary: &Path) -> Result<Outcome> {
     }
 }
 
+fn acpx(house: &House, binary: &Path) -> Result<Outcome> {
+    match modules_with_scripts(&house.cache("acpx"), &ACPX) {
+        Ok(modules) => {
+            let mut node = Command::new("node");
+            node.current_dir(&house.root).arg(ACPX_TASK).arg(binary).arg(modules);
+            run_command(&mut node)?;
+            Ok(Outcome::Passed)
+        }
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{ACPX_TASK} with {}", ACPX.join(", ")),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
+}
+
+/// Has a file changed by a prompt.
+fn yopo(house: &House, binary: &Path) -> Result<Outcome> {
+    let place = house.cache("yopo");
+    let mut install = Command::new("cargo");
+    install.args(["install", "--quiet", "--locked", "--debug", YOPO, "--root"]).arg(&place);
+    if let Err(why) = output(install.arg("--target-dir").arg(place.join("target"))) {
+        let (what, why) = (YOPO.to_owned(), one_line(&format!("{why:#}")));
+        return Ok(Outcome::Skipped { what, why });
+    }
+    let (project, state) = (place.join("project"), place.join("state"));
+    fs::create_dir_all(&project).context("cannot make a project")?;
+    let file = project.join("main.rs");
+    fs::write(&file, "let oven = 1;\n").context("cannot write a file")?;
+    let mut prompt = Command::new(place.join("bin/yopo"));
+    prompt.current_dir(&project).env("XDG_STATE_HOME", state);
+    prompt.arg("/replace_in_file path=main.rs find=oven replace=kiln");
+    prompt.arg(format!("{} acp --provider offline", binary.display()));
+    run_command(&mut prompt)?;
+    let made = fs::read_to_string(&file).context("cannot read the file")?;
+    anyhow::ensure!(made == "let kiln = 1;\n", "yopo left {made:?}");
+    Ok(Outcome::Passed)
+}
+
 fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
     match installed_modules(&house.cache("typescript-sdk"), &NPM_PACKAGES) {
         Ok(modules) => {
@@ -195,6 +243,15 @@ fn real_servers(house: &House, binary: &Path) -> Result<Outcome> {
 
 /// The `node_modules` that holds the packages, filled once.
 pub(crate) fn installed_modules(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
+    modules(directory, packages, &["--ignore-scripts"])
+}
+
+/// The same for packages that finish their installation by a script of their own, such as Node's.
+fn modules_with_scripts(directory: &Path, packages: &[&str]) -> Result<PathBuf> {
+    modules(directory, packages, &[])
+}
+
+fn modules(directory: &Path, packages: &[&str], options: &[&str]) -> Result<PathBuf> {
     let modules = directory.join("node_modules");
     let stamp = directory.join("packages.stamp");
     let wanted = packages.join("\n");
@@ -205,7 +262,7 @@ pub(crate) fn installed_modules(directory: &Path, packages: &[&str]) -> Result<P
         fs::write(directory.join("package.json"), "{\"private\": true}\n")
             .context("cannot write package.json")?;
         let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
+        npm.args(["install", "--silent", "--no-audit", "--no-fund"]).args(options);
         output(npm.args(packages).current_dir(directory))?;
         fs::write(&stamp, wanted).context("cannot write the stamp")?;
     }

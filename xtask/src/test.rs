@@ -1,13 +1,14 @@
 //! `cargo xtask test`: everything a change must pass.
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
 use crate::house::House;
+use crate::interop::installed_modules;
 use crate::python::Script;
-use crate::step::{self, Outcome, SideStep, Steps};
+use crate::step::{self, Outcome, SideStep, Steps, one_line};
 use crate::{confined, conformance, differential, history, imports, page, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
@@ -23,6 +24,15 @@ const SDK_REQUIREMENTS: [&str; 2] = ["anthropic==2.8.0", "openai==3.49.0"];
 const PYTHON_SDKS: &str = "crates/providers/tests/python_sdks.py";
 const PYTHON_CLIENT: &str = "crates/mcp/tests/python_client.py";
 const PYTHON_HTTP_CLIENT: &str = "crates/mcp/tests/python_http_client.py";
+
+const ACP_PYTHON: Script = Script {
+    path: "crates/acp/tests/clients/python_client.py",
+    cache: "python-acp",
+    requirements: &["agent-client-protocol==0.12.1"],
+};
+
+const ACP_TYPESCRIPT: &str = "crates/acp/tests/clients/typescript_sdk.mjs";
+const ACP_PACKAGES: [&str; 1] = ["@agentclientprotocol/sdk@2.4.0"];
 
 /// Runs all steps and stops at the first that fails.
 pub(crate) fn run() -> Result<ExitCode> {
@@ -58,6 +68,8 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("Python MCP client", || python_client(&house, &binary)),
         side("Python MCP client over HTTP", || python_http_client(&house, &binary)),
         side("MCP conformance suite", || conformance::server(&house, &binary)),
+        side("Python ACP client", || ACP_PYTHON.run(&house, &binary)),
+        side("TypeScript ACP client", || acp_typescript(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
     // Alone, because it has two browsers of its own.
@@ -118,6 +130,22 @@ fn python_http_client(house: &House, binary: &Path) -> Result<Outcome> {
         requirements: &[PYTHON_REQUIREMENT],
     };
     script.run(house, binary)
+}
+
+/// Drives the binary as an editor that is made with the official TypeScript SDK.
+fn acp_typescript(house: &House, binary: &Path) -> Result<Outcome> {
+    match installed_modules(&house.cache("typescript-acp"), &ACP_PACKAGES) {
+        Ok(modules) => {
+            let mut node = Command::new("node");
+            node.current_dir(&house.root).arg(ACP_TYPESCRIPT).arg(binary).arg(modules);
+            step::run(&mut node)?;
+            Ok(Outcome::Passed)
+        }
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{ACP_TYPESCRIPT} with {}", ACP_PACKAGES.join(", ")),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
 }
 
 /// Lets the official SDKs check our requests, and compares how they and we read streams.

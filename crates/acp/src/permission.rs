@@ -13,7 +13,7 @@ use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     StringPropertySchema, ToolCallUpdate,
 };
-use protocol::{ApprovalRequest, ApprovalResponse, DiffKind, FileDiff, visible};
+use protocol::{ApprovalRequest, ApprovalResponse, Change, DiffKind, FileDiff, Proposal, visible};
 use session::ApprovalManager;
 use tool_system::ToolExecutor;
 
@@ -168,13 +168,26 @@ fn options(request: &ApprovalRequest, has_forms: bool) -> Vec<PermissionOption> 
     let count = parts(&request.diffs).len();
     let some = (has_forms && (2..=MAX_PARTS).contains(&count))
         .then(|| PermissionOption::new(ALLOW_PARTS, "Allow parts of it…", AllowOnce));
-    let never = rule.as_ref().map(|rule| {
-        let name = format!("Reject, and refuse in this session: {rule}");
+    let never = rule.as_ref().map(|_| {
+        let name = format!("Reject, and refuse in this session: {}", what_is_asked(request));
         PermissionOption::new(REJECT_ALWAYS, name, RejectAlways)
     });
     let allow = PermissionOption::new(ALLOW, "Allow once", AllowOnce);
     let reject = PermissionOption::new(REJECT, "Reject", RejectOnce);
     [Some(allow), some, always, Some(reject), never].into_iter().flatten().collect()
+}
+
+/// The tool with what it is about, which is what a rule names.
+fn what_is_asked(request: &ApprovalRequest) -> String {
+    let what = match &request.proposal {
+        Proposal::Changes(set) => {
+            let paths: Vec<&str> = set.changes.iter().flat_map(Change::paths).collect();
+            paths.join(", ")
+        }
+        Proposal::Command(command) => command.argv.last().cloned().unwrap_or_default(),
+        Proposal::Web(web) => web.url.clone(),
+    };
+    format!("{} {}", visible(&request.tool), visible(&what))
 }
 
 /// A part of a change that can be accepted by itself.

@@ -104,7 +104,7 @@ fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
     let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
     let executor = tools.executor(tools.options.clone());
     let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
-    let runtime = call::runtime(&project)?;
+    let runtime = call::runtime()?;
     let explained = runtime.block_on(executor.explain(&call, &CancellationToken::new()));
     match explained {
         Ok(explained) => {

@@ -45,6 +45,9 @@ fn a_task_is_shown_as_it_happens_and_asks_with_whole_texts() {
     let always = question["options"][1]["name"].as_str().unwrap();
     assert!(always.contains("replace_in_file") && always.contains("src/main.rs"), "{always}");
 
+    let never = question["options"][3]["name"].as_str().unwrap();
+    assert_eq!(never, "Reject, and refuse in this session: replace_in_file src/main.rs");
+
     // The call was shown before it was asked about, under the same name.
     let shown = editor.call("Edited src/main.rs");
     assert_eq!(shown["toolCallId"], call["toolCallId"]);
