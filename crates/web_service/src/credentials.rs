@@ -323,6 +323,21 @@ mod tests {
     }
 
     #[test]
+    fn secrets_of_a_version_without_agents_get_a_token_for_them_and_keep_the_others() {
+        let before = Secrets::generate().unwrap();
+        let mut kept = serde_json::to_value(&before).unwrap();
+        kept.as_object_mut().unwrap().remove("mcp");
+        let mut secrets: Secrets = serde_json::from_value(kept).unwrap();
+        assert!(!secrets.are_whole());
+        assert!(secrets.complete().unwrap());
+        assert!(secrets.are_whole() && secrets.all == before.all);
+        assert!(!secrets.complete().unwrap());
+        // Without one, no token at all is that of an agent.
+        secrets.mcp.clear();
+        assert!(!secrets.are_whole());
+    }
+
+    #[test]
     fn secrets_that_were_shortened_by_hand_are_noticed() {
         let mut secrets = Secrets::generate().unwrap();
         assert!(secrets.are_whole());

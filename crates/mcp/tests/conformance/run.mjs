@@ -1,5 +1,6 @@
-// Runs the official conformance suite in server mode against the product.
-// node run.mjs TOOLKILN MODULES
+// Runs the official conformance suite in server mode against the product, and for tools that the suite calls by name
+// against the same server with such tools, which is `conformance_server` among the examples of this crate.
+// node run.mjs TOOLKILN CONFORMANCE_SERVER MODULES
 // `toolkiln mcp --http` serves a project of its own. What may fail, and why, is in the file of each revision beside this;
 // the suite fails for anything else, and for an entry that does not fail any more.
 
@@ -9,9 +10,20 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-const [toolkiln, modules] = process.argv.slice(2).map((given) => path.resolve(given));
+const [toolkiln, suiteServer, modules] = process.argv.slice(2).map((given) => path.resolve(given));
 const SUITE = path.join(modules, '@modelcontextprotocol/conformance/dist/index.js');
 const REVISIONS = ['2026-07-28', '2025-11-25'];
+
+/** What the suite calls by name, and a server can answer whose tools give text, images and errors. */
+const WITH_TOOLS = ['tools-call-simple-text', 'tools-call-error', 'tools-call-image', 'tools-call-with-progress'];
+
+/** The address that a server prints first. */
+function printed(server) {
+  return new Promise((resolve, reject) => {
+    server.stdout.once('data', (line) => resolve(new URL(String(line).trim())));
+    server.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+}
 
 /** A server of a new project: its address and the token for agents. */
 async function started(home) {
@@ -22,10 +34,7 @@ async function started(home) {
   const server = spawn(toolkiln, ['mcp', '--http', '--port', '0', '--root', root], {
     env, stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const url = await new Promise((resolve, reject) => {
-    server.stdout.once('data', (line) => resolve(new URL(String(line).trim())));
-    server.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
-  });
+  const url = await printed(server);
   const { mcp: token } = JSON.parse(readFileSync(path.join(state, 'toolkiln/web/secrets.json'), 'utf8'));
   return { server, url, token };
 }
@@ -58,30 +67,48 @@ async function withToken({ url, token }) {
   return proxy;
 }
 
-/** Runs the suite for a revision; answers with its exit code. */
-function conforms(revision, port, home) {
-  const expected = path.join(import.meta.dirname, `${revision}.yml`);
-  const suite = spawn(process.execPath, [SUITE, 'server', '--url', `http://127.0.0.1:${port}/mcp`,
-    '--requirements', revision, '--expected-failures', expected, '-o', path.join(home, revision)], {
+/** Runs the suite; answers with its exit code and what it says. */
+function suite(url, ...options) {
+  const running = spawn(process.execPath, [SUITE, 'server', '--url', String(url), ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let told = '';
-  suite.stdout.on('data', (text) => { told += text; });
-  return new Promise((resolve) => {
-    suite.once('exit', (code) => {
-      const from = told.search(/^[✓✗]/m);
-      process.stdout.write(code === 0 ? `${revision}: ${told.match(/^Total: .*$/m)?.[0]}\n` : told.slice(from));
-      resolve(code);
-    });
-  });
+  running.stdout.on('data', (text) => { told += text; });
+  return new Promise((resolve) => { running.once('exit', (code) => resolve({ code, told })); });
+}
+
+/** Everything that a revision asks for, of the product. */
+async function conforms(revision, url, home) {
+  const expected = path.join(import.meta.dirname, `${revision}.yml`);
+  const { code, told } = await suite(url, '--requirements', revision, '--expected-failures', expected,
+    '-o', path.join(home, revision));
+  const from = told.search(/^[✓✗]/m);
+  const [, passed] = told.match(/^Total: (\d+) passed/m) ?? [];
+  console.log(code === 0 ? `${revision}: ${passed} checks pass, and what fails is expected to` : told.slice(from));
+  return code;
+}
+
+/** One scenario of the server with the suite's own tools. */
+async function passes(scenario, revision, url, home) {
+  const { code, told } = await suite(url, '--scenario', scenario, '--spec-version', revision,
+    '-o', path.join(home, 'tools'));
+  console.log(code === 0 ? `${revision}: ${scenario} passed` : told);
+  return code;
 }
 
 const home = mkdtempSync(path.join(tmpdir(), 'conformance-'));
 let failed = 0;
 const served = await started(home);
 const proxy = await withToken(served);
-for (const revision of REVISIONS) failed += await conforms(revision, proxy.address().port, home);
+const address = new URL(`http://127.0.0.1:${proxy.address().port}/mcp`);
+for (const revision of REVISIONS) failed += await conforms(revision, address, home);
 served.server.kill();
+const withTools = spawn(suiteServer, [home], { stdio: ['ignore', 'pipe', 'ignore'] });
+const at = await printed(withTools);
+for (const revision of REVISIONS) {
+  for (const scenario of WITH_TOOLS) failed += await passes(scenario, revision, at, home);
+}
+withTools.kill();
 proxy.closeAllConnections();
 proxy.close();
 rmSync(home, { recursive: true });

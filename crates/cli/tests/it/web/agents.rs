@@ -137,6 +137,38 @@ fn a_stateless_client_lists_reads_and_calls() {
 }
 
 #[test]
+fn many_files_are_listed_in_pages_and_ignored_ones_are_not() {
+    let project = Fixture::new("//- /.gitignore\n*.log\n//- /a.log\nx\n//- /.hidden\nx\n");
+    for number in 0..1_200 {
+        fs::write(project.root().join(format!("{number:04}.txt")), "x").unwrap();
+    }
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    let agent = Agent::new(&service);
+    let (mut names, mut pages, mut params) = (Vec::new(), Vec::new(), json!({}));
+    loop {
+        let page = agent.result("resources/list", params);
+        let listed = page["resources"].as_array().unwrap();
+        pages.push(listed.len());
+        names.extend(listed.iter().map(|file| file["name"].as_str().unwrap().to_owned()));
+        let Some(next) = page.get("nextCursor") else { break };
+        params = json!({"cursor": next});
+    }
+    // The first has the changes as well.
+    assert_eq!(pages, [501, 500, 200]);
+    let expected: Vec<String> = (0..1_200).map(|number| format!("{number:04}.txt")).collect();
+    assert_eq!(names[1..], expected);
+    let large = project.root().join("large.txt");
+    fs::write(&large, "x".repeat(1024 * 1024 + 1)).unwrap();
+    fs::write(project.root().join("bytes"), [0xff, 0, 1]).unwrap();
+    let read = |name: &str| {
+        let path = project.root().canonicalize().unwrap().join(name);
+        agent.send("resources/read", json!({"uri": format!("file://{}", path.display())})).message()
+    };
+    assert_eq!(read("large.txt")["error"]["code"], -32602);
+    assert_eq!(read("bytes")["result"]["contents"][0]["blob"], "/wAB");
+}
+
+#[test]
 fn resources_that_are_not_of_the_project_are_wrong_parameters() {
     let (project, service) = service();
     std::os::unix::fs::symlink("/etc/passwd", project.root().join("out")).unwrap();
