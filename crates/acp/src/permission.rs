@@ -186,6 +186,7 @@ fn what_is_asked(request: &ApprovalRequest) -> String {
         }
         Proposal::Command(command) => command.argv.last().cloned().unwrap_or_default(),
         Proposal::Web(web) => web.url.clone(),
+        Proposal::Foreign(call) => format!("of the MCP server {}", call.server),
     };
     format!("{} {}", visible(&request.tool), visible(&what))
 }
