@@ -47,7 +47,8 @@ impl ForeignServers {
     pub fn learn_unknown(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
         let is_unknown = |server: &&Arc<ForeignServer>| *server.tools() == ServerTools::default();
-        for server in self.servers.iter().filter(is_unknown).cloned() {
+        for server in self.servers.iter().filter(is_unknown) {
+            let server = Arc::clone(server);
             runtime.spawn(async move {
                 // Whoever calls its tools, or tests it, is told why it does not work.
                 let _ = server.learn().await;
