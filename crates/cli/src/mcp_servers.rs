@@ -18,6 +18,7 @@ use workspace::{StateDir, Workspace, bytes_to_text};
 
 use crate::project::Project;
 use crate::{custom_tools, environment, output};
+use import::FoundServer;
 
 /// The file in which a project names servers.
 pub(crate) const PROJECT_FILE: &str = ".mcp.json";
@@ -31,6 +32,8 @@ const MAX_RECORD_BYTES: u64 = 32 * 1024 * 1024;
 const PROJECT: &str = "{project}";
 /// What stands for the directory that a server can write, in arguments and values.
 const DATA: &str = "{data}";
+/// Where servers come from that an editor gives. No path of a project is written so.
+const EDITOR: &str = "editor";
 /// Hexadecimal digits that tell apart servers of the same name from different projects.
 const ORIGIN_DIGITS: usize = 12;
 
@@ -38,7 +41,7 @@ const ORIGIN_DIGITS: usize = 12;
 pub(crate) struct ProjectServers {
     pub(crate) text: String,
     pub(crate) trusted: bool,
-    pub(crate) found: Result<Vec<import::FoundServer>, String>,
+    pub(crate) found: Result<Vec<FoundServer>, String>,
 }
 
 /// The file of the project, if there is one.
@@ -54,13 +57,26 @@ pub(crate) fn of_project(project: &Project) -> Option<ProjectServers> {
 
 /// All servers that may be started, once their tools are called. Nothing is started here.
 pub(crate) fn of(project: &Project, unconfined: bool) -> ForeignServers {
-    let mut all: BTreeMap<ServerName, (ServerConfig, bool)> = BTreeMap::new();
+    with_given(project, Vec::new(), unconfined)
+}
+
+/// The same, and those that an editor gives a session.
+pub(crate) fn with_given(
+    project: &Project,
+    given: Vec<FoundServer>,
+    unconfined: bool,
+) -> ForeignServers {
+    let mut all: BTreeMap<ServerName, (ServerConfig, String)> = BTreeMap::new();
+    let mut add = |found: Vec<FoundServer>, origin: &str| {
+        all.extend(found.into_iter().map(|one| (one.name, (one.config, origin.to_owned()))));
+    };
+    add(given, EDITOR);
     if let Some(ProjectServers { trusted: true, found: Ok(found), .. }) = of_project(project) {
-        all.extend(found.into_iter().map(|found| (found.name, (found.config, true))));
+        add(found, &project.workspace.canonical_path().display().to_string());
     }
     // The user's own word counts.
     let own = project.config.servers.iter();
-    all.extend(own.map(|(name, config)| (name.clone(), (config.clone(), false))));
+    all.extend(own.map(|(name, config)| (name.clone(), (config.clone(), String::new()))));
     if all.is_empty() {
         return ForeignServers::default();
     }
@@ -69,11 +85,7 @@ pub(crate) fn of(project: &Project, unconfined: bool) -> ForeignServers {
         return ForeignServers::default();
     };
     let starts = ForeignServers::starts();
-    let servers = all.into_iter().map(|(name, (config, of_project))| {
-        let origin = match of_project {
-            true => project.workspace.canonical_path().display().to_string(),
-            false => String::new(),
-        };
+    let servers = all.into_iter().map(|(name, (config, origin))| {
         let (records, starts) = (records.clone(), Arc::clone(&starts));
         if config.url.is_some() {
             let address = address(project, &config);

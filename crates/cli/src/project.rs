@@ -86,9 +86,14 @@ impl Project {
 
     /// The tools that are not switched off.
     pub(crate) fn registry(&self) -> ToolRegistry {
+        self.registry_with(self.servers(false))
+    }
+
+    /// The same with tools of these servers.
+    pub(crate) fn registry_with(&self, servers: &Arc<ForeignServers>) -> ToolRegistry {
         let mut registry = ToolRegistry::builtin();
         custom_tools::register(self, &mut registry);
-        self.servers(false).register(&mut registry);
+        servers.register(&mut registry);
         for name in &self.config.disabled_tools {
             if !registry.disable(name) {
                 output::to_user(&format!(
@@ -190,14 +195,7 @@ impl Project {
             Err(_) => options,
             Ok(state) => {
                 state.finish_interrupted()?;
-                let performer = JournalPerformer::new(Arc::clone(&state.journal));
-                let performer = performer.with_foreign(servers);
-                let commands = self.commands(approval.unsafe_no_sandbox);
-                let performer = performer.with_commands(commands);
-                let performer = match self.config.network {
-                    true => performer.with_web(web_tools::access(&self.config, &self.environment)),
-                    false => performer,
-                };
+                let performer = self.performer(state, approval, servers);
                 ExecutorOptions {
                     policy: self.lazy_policy(approval, state)?,
                     rule_keeper: Some(state.clone()),
@@ -214,6 +212,22 @@ impl Project {
             roles: self.config.all_roles(),
             options,
         })
+    }
+
+    /// What performs proposals, with tools of these servers.
+    pub(crate) fn performer(
+        &self,
+        state: &ProjectState,
+        approval: &ApprovalArgs,
+        servers: Arc<ForeignServers>,
+    ) -> JournalPerformer {
+        let performer = JournalPerformer::new(Arc::clone(&state.journal))
+            .with_foreign(servers)
+            .with_commands(self.commands(approval.unsafe_no_sandbox));
+        match self.config.network {
+            true => performer.with_web(web_tools::access(&self.config, &self.environment)),
+            false => performer,
+        }
     }
 
     /// What runs commands; what it takes is looked for when the first is run.

@@ -1,5 +1,7 @@
 //! One server: started when it is first needed, and again when it has ended.
 
+mod failures;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,8 +34,6 @@ const MAX_BACKOFF_S: u64 = 30;
 const MAX_ROUNDS: usize = 10;
 /// Questions in one such round.
 const MAX_QUESTIONS: usize = 4;
-/// The arguments are wrong.
-const INVALID_PARAMS: i64 = -32602;
 /// Hexadecimal digits that tell apart servers of the same name from different projects.
 const ORIGIN_DIGITS: usize = 12;
 
@@ -433,61 +433,6 @@ impl ForeignServer {
             _ => {}
         }
         peer.stop();
-    }
-
-    fn unusable(&self, what: &str, why: &str, words: &str) -> ToolError {
-        let name = &self.name;
-        let message = format!("the MCP server {name} {what}: {}", visible(why));
-        let error = ToolError::new(ErrorCode::ExecutionError, message)
-            .suggest(format!("The user can look into it with `toolkiln mcp test {name}`."));
-        match words {
-            "" => error,
-            words => error.detail("stderr", words.lines().map(visible).collect::<Vec<_>>()),
-        }
-    }
-
-    fn late(&self) -> ToolError {
-        let (name, seconds) = (&self.name, self.config.timeout);
-        let message = format!(
-            "the MCP server {name} did not answer within {seconds} s; the call was withdrawn"
-        );
-        ToolError::new(ErrorCode::Timeout, message)
-            .suggest("It may have had its effect all the same. Find out before you repeat it.")
-    }
-
-    fn changed(&self, tool: &str) -> ToolError {
-        let (name, tool) = (&self.name, visible(tool));
-        let message = format!(
-            "the MCP server {name} describes its tool {tool} otherwise than when the call was made, or \
-             has it no longer; nothing was called"
-        );
-        ToolError::new(ErrorCode::Conflict, message)
-            .suggest("Repeat the call: the user is shown what has changed.")
-    }
-
-    fn refused(&self, reply: Reply) -> ToolError {
-        let name = &self.name;
-        match reply {
-            Reply::Error { code, message, .. } => {
-                let kind = match code {
-                    INVALID_PARAMS => ErrorCode::InvalidArguments,
-                    _ => ErrorCode::ExecutionError,
-                };
-                let message = visible(&message);
-                ToolError::new(kind, format!("the MCP server {name} refused the call: {message}"))
-            }
-            _ => {
-                let message =
-                    format!("the answer of the MCP server {name} is too large to be read");
-                ToolError::new(ErrorCode::ExecutionError, message)
-                    .suggest("Ask it for less at once.")
-            }
-        }
-    }
-
-    fn odd(&self, what: &str) -> ToolError {
-        let message = format!("the MCP server {} answers with {}", self.name, visible(what));
-        ToolError::new(ErrorCode::ExecutionError, message)
     }
 }
 

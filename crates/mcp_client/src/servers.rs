@@ -42,12 +42,16 @@ impl ForeignServers {
         self.servers.iter().find(|server| server.name().as_str() == name)
     }
 
+    /// The servers that were never asked for their tools.
+    pub fn unknown(&self) -> impl Iterator<Item = &Arc<ForeignServer>> {
+        self.servers.iter().filter(|server| *server.tools() == ServerTools::default())
+    }
+
     /// Asks servers that were never asked for their tools, beside everything else, so that they are known
     /// the next time. Outside of a runtime nothing happens.
     pub fn learn_unknown(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
-        let is_unknown = |server: &&Arc<ForeignServer>| *server.tools() == ServerTools::default();
-        for server in self.servers.iter().filter(is_unknown).map(Arc::clone) {
+        for server in self.unknown().map(Arc::clone) {
             runtime.spawn(async move {
                 // Whoever calls its tools, or tests it, is told why it does not work.
                 let _ = server.learn().await;

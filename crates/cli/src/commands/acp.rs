@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use clap::Args;
 use jiff::Timestamp;
+use mcp_client::ServerConfig;
 use protocol::{ErrorCode, ToolError};
 use providers::catalogue::ModelSelection;
 use session::{Model, Session, SessionParts};
@@ -22,6 +23,8 @@ use crate::config::{Config, EditorWritesSetting, FlagLayer, Keys};
 use crate::conversation::session_parts;
 use crate::environment::Environment;
 use crate::interrupt::StopSignal;
+use crate::mcp_servers;
+use crate::mcp_servers::import::{FoundServer, plain_name};
 use crate::model_choice::{Chosen, chosen, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
 use crate::reports::context_use::ContextUse;
@@ -256,14 +259,31 @@ impl EditorProject for ConfiguredEditor {
         }
     }
 
-    fn connect(&self, _: &mut SessionParts, servers: &[GivenServer]) -> Vec<String> {
-        let unused = |server: &GivenServer| {
-            format!(
-                "the MCP server `{}` of the editor is not used: Toolkiln cannot call servers yet",
-                server.name
-            )
+    fn connect(&self, parts: &mut SessionParts, servers: &[GivenServer]) -> Vec<String> {
+        let (mut found, mut notes) = (Vec::new(), Vec::new());
+        for server in servers {
+            match found_server(server) {
+                Ok(server) => found.push(server),
+                Err(why) => notes.push(format!("an MCP server of the editor is not used: {why}")),
+            }
+        }
+        let Some(state) = self.project.state().ok().filter(|_| !found.is_empty()) else {
+            return notes;
         };
-        servers.iter().map(unused).collect()
+        let approval = self.settings.approval(None);
+        let unconfined = approval.unsafe_no_sandbox;
+        let servers = Arc::new(mcp_servers::with_given(&self.project, found, unconfined));
+        for server in servers.unknown() {
+            notes.push(format!(
+                "the MCP server {} is asked for its tools; sessions that begin later have them",
+                server.name()
+            ));
+        }
+        servers.learn_unknown();
+        parts.tools.registry = Arc::new(self.project.registry_with(&servers));
+        let performer = self.project.performer(state, &approval, servers);
+        parts.tools.options.performer = Some(Arc::new(performer));
+        notes
     }
 
     async fn report(&self, report: SessionReport, session: &Session) -> Result<String, ToolError> {
@@ -281,6 +301,19 @@ impl EditorProject for ConfiguredEditor {
         };
         reported.map_err(unusable)
     }
+}
+
+/// A server as the configuration would describe it: it runs confined, without the network.
+fn found_server(given: &GivenServer) -> Result<FoundServer, String> {
+    let command = given.command.to_str();
+    let command = command.ok_or_else(|| format!("{:?} is not text", given.command))?;
+    let config = ServerConfig {
+        command: Some(command.to_owned()),
+        args: given.arguments.clone(),
+        set: given.environment.iter().cloned().collect(),
+        ..ServerConfig::default()
+    };
+    Ok(FoundServer { name: plain_name(&given.name)?, config, notes: Vec::new() })
 }
 
 fn unusable(error: anyhow::Error) -> ToolError {

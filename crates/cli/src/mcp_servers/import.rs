@@ -107,7 +107,7 @@ fn found(name: &str, server: &Value, values: Values) -> Result<FoundServer, Stri
 }
 
 /// The nearest name that we take.
-fn plain_name(name: &str) -> Result<ServerName, String> {
+pub(crate) fn plain_name(name: &str) -> Result<ServerName, String> {
     if let Ok(name) = ServerName::try_from(name.to_owned()) {
         return Ok(name);
     }
