@@ -100,7 +100,7 @@ impl ToolContext {
     }
 
     /// Whether the conversation does not name an address, so that the model has made it up. Without a
-    /// conversation nobody can tell.
+    /// conversation it is not known.
     pub(crate) async fn is_unnamed(&self, url: &WebUrl) -> bool {
         let Some(host) = self.state.options.agent_host.as_deref() else { return false };
         let url = url.clone();

@@ -5,7 +5,9 @@ use std::fmt;
 use net::{Authority, RequestHost, WebUrl};
 use serde::{Deserialize, Serialize};
 
+/// The port of `https` where an address names none.
 const HTTPS_PORT: u16 = 443;
+/// The port of `http` where an address names none.
 const HTTP_PORT: u16 = 80;
 
 /// A server that a request goes to.

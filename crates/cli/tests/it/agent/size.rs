@@ -3,12 +3,15 @@
 use serde_json::Value;
 use testkit::model_server::{ModelCall, WireFormat};
 use testkit::{Fixture, ModelServer, Reply};
+use tool_system::{Category, ToolRegistry, Vocabulary};
 
 use super::bench::{Bench, Model};
 use crate::run::finish;
 
 /// Every request carries the instructions and the tools.
 const MOST_BYTES: usize = 16 * 1024;
+/// What the web tools add for users who allow the network.
+const WEB_BYTES: usize = 1024;
 /// Tools that a failure names; most of the bytes are theirs.
 const SHOWN_TOOLS: usize = 8;
 
@@ -24,20 +27,24 @@ version = \"1.0.0\"
 
 #[test]
 fn the_first_request_is_small() {
-    for format in WireFormat::ALL {
-        let server = ModelServer::start([Reply::text("Hello.")]);
-        let bench = Bench::new(EVERYTHING);
-        let message = "Find all TODO comments in this project";
-        // With the network there are the web tools too.
-        let config = Fixture::new("//- /toolkiln/config.toml\n[tools]\nnetwork = true\n");
-        let mut command = bench.asking(Model { format, server: &server }, message);
-        assert_eq!(finish(command.env("XDG_CONFIG_HOME", config.root())).code, 0);
-        let call = &server.calls()[0];
-        let standard = tool_system::ToolRegistry::builtin().list(tool_system::Vocabulary::Standard);
-        // Where everything is listed, nothing has to be found.
-        assert_eq!(call.tools().len(), standard.len() - 1, "{format:?}");
-        let size = call.body.to_string().len();
-        assert!(size < MOST_BYTES, "{format:?}: {size} bytes; shorten: {}", longest_tools(call));
+    // Without the network there are no web tools.
+    for (network, most) in [(false, MOST_BYTES), (true, MOST_BYTES + WEB_BYTES)] {
+        for format in WireFormat::ALL {
+            let server = ModelServer::start([Reply::text("Hello.")]);
+            let bench = Bench::new(EVERYTHING);
+            let message = "Find all TODO comments in this project";
+            let settings = format!("//- /toolkiln/config.toml\n[tools]\nnetwork = {network}\n");
+            let config = Fixture::new(&settings);
+            let mut command = bench.asking(Model { format, server: &server }, message);
+            assert_eq!(finish(command.env("XDG_CONFIG_HOME", config.root())).code, 0);
+            let call = &server.calls()[0];
+            let mut standard = ToolRegistry::builtin().list(Vocabulary::Standard);
+            standard.retain(|tool| network || tool.definition().category != Category::Web);
+            // Where everything is listed, nothing has to be found.
+            assert_eq!(call.tools().len(), standard.len() - 1, "{format:?}");
+            let size = call.body.to_string().len();
+            assert!(size < most, "{format:?}: {size} bytes; shorten: {}", longest_tools(call));
+        }
     }
 }
 

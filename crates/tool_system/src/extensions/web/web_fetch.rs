@@ -30,20 +30,18 @@ const REFUSED_HEADERS: [&str; 14] = [
 /// Characters of the mark around a text that is not to be trusted.
 const MARK_CHARS: usize = 8;
 
-/// Fetch a public web page or API. HTML comes as Markdown, in pages.
+/// Fetch a public web page or API; HTML as Markdown, in pages.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WebFetchArgs {
-    /// http or https
     url: String,
     #[schemars(extend("default" = "GET"))]
     method: Option<WebMethod>,
     headers: Option<BTreeMap<String, String>>,
-    /// For POST
     body: Option<String>,
-    /// Seconds, 30 by default
+    /// Seconds
     timeout: Option<Whole<1>>,
-    /// First line, from 1; later pages come from memory
+    /// First line, for the next page
     offset: Option<Whole<1>>,
 }
 
@@ -82,18 +80,21 @@ impl Tool for WebFetchTool {
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: WebFetchArgs = args.parse()?;
-        let url = WebUrl::parse(&args.url).map_err(|error| not_fetched(&args.url, &error.to_string()))?;
+        let url =
+            WebUrl::parse(&args.url).map_err(|error| not_fetched(&args.url, &error.to_string()))?;
         let mut request = request(&args, &url, &cx)?;
         let offset = args.offset.map_or(1, Whole::as_usize);
         // What sends something is sent each time it is asked for; only its later pages are kept.
         let may_be_kept = request.method == "GET" || offset > 1;
         if may_be_kept
-            && let Some(page) = cx.state.pages.get(&PageKey::of(&request), Instant::now()) {
+            && let Some(page) = cx.state.pages.get(&PageKey::of(&request), Instant::now())
+        {
             return Outcome::answer(page.view(offset, cx.limits().web_page_bytes));
         }
         cx.web()?;
         if offset > 1 {
-            let message = format!("{url} is no longer in memory, so it has no page at line {offset}");
+            let message =
+                format!("{url} is no longer in memory, so it has no page at line {offset}");
             return Err(ToolError::new(ErrorCode::InvalidRange, message)
                 .suggest("Fetch it again without `offset`."));
         }
@@ -140,7 +141,9 @@ impl Tool for WebFetchTool {
                 Some(next) => text.note(format!(
                     "lines {first} to {last} of {total}; read on with offset {next}"
                 )),
-                None if first > 1 => text.note(format!("lines {first} to {last} of {total}, the end")),
+                None if first > 1 => {
+                    text.note(format!("lines {first} to {last} of {total}, the end"))
+                }
                 None => {}
             }
         }
