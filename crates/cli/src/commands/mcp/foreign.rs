@@ -15,19 +15,48 @@ use crate::mcp_servers::{PROJECT_FILE, ProjectServers, import, of_project, text_
 use crate::project::Project;
 use crate::{custom_tools, environment, output};
 
+const ADD_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp add time -- uvx mcp-server-time --local-timezone UTC
+  toolkiln mcp add notes --env NOTES_TOKEN --network -- npx -y @example/notes
+  toolkiln mcp add docs --url https://example.org/mcp --token-env DOCS_TOKEN";
+const LIST_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp list";
+const TEST_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp test time";
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp trust time
+  toolkiln mcp trust .mcp.json";
+const REMOVE_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp remove time";
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp import
+  toolkiln mcp import ~/.cursor/mcp.json";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServersCommand {
     /// Add a server to your configuration, and start it once to learn its tools
+    #[command(after_help = ADD_EXAMPLES)]
     Add(AddArgs),
     /// List the servers, and how many of their tools you have approved
+    #[command(after_help = LIST_EXAMPLES)]
     List(OfProject),
     /// Start a server and show its tools, or why it does not work
+    #[command(after_help = TEST_EXAMPLES)]
     Test(OneServer),
     /// Approve the tools of a server as they are now, or the project's .mcp.json
+    #[command(after_help = TRUST_EXAMPLES)]
     Trust(OneServer),
     /// Take a server out of your configuration
+    #[command(after_help = REMOVE_EXAMPLES)]
     Remove(OneServer),
     /// Add the servers that other agents on this machine have
+    #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
 }
 
