@@ -122,6 +122,9 @@ impl AcpAgent {
     }
 
     async fn project(&self, root: &Path) -> Result<Arc<dyn EditorProject>, Error> {
+        // Some clients say it so, against the protocol: the directory that they have started this program in.
+        let here = (root == Path::new(".")).then(|| self.host.usual_root()).flatten();
+        let root = here.as_deref().unwrap_or(root);
         if !root.is_absolute() {
             return Err(invalid(format!("`{}` is not an absolute path", root.display())));
         }
