@@ -208,7 +208,7 @@ fn yopo(house: &House, binary: &Path) -> Result<Outcome> {
     let mut prompt = Command::new(place.join("bin/yopo"));
     prompt.current_dir(&project).env("XDG_STATE_HOME", state);
     prompt.arg("/replace_in_file path=main.rs find=oven replace=kiln");
-    prompt.arg(format!("{} acp --provider offline", binary.display()));
+    prompt.arg("--").arg(binary).args(["acp", "--provider", "offline"]);
     run_command(&mut prompt)?;
     let made = fs::read_to_string(&file).context("cannot read the file")?;
     anyhow::ensure!(made == "let kiln = 1;\n", "yopo left {made:?}");

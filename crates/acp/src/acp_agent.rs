@@ -17,6 +17,7 @@ use agent_client_protocol::{Client, Error, ErrorCode};
 use jiff::Timestamp;
 use session::{Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
+use tokio_util::sync::CancellationToken;
 use tool_system::OpenDocuments;
 
 use crate::choices::Choices;
@@ -42,6 +43,8 @@ pub(crate) struct AcpAgent {
     live: Mutex<HashMap<WireId, Arc<LiveEditor>>>,
     /// Held while a session is opened or closed: two requests for the same one get the same one.
     opening: tokio::sync::Mutex<()>,
+    /// Fires when the editor has gone away.
+    pub(crate) ended: CancellationToken,
 }
 
 /// A session that the editor wants to go on with.
@@ -85,6 +88,7 @@ impl AcpAgent {
             projects: Mutex::default(),
             live: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
+            ended: CancellationToken::new(),
         }
     }
 
@@ -118,6 +122,9 @@ impl AcpAgent {
     }
 
     async fn project(&self, root: &Path) -> Result<Arc<dyn EditorProject>, Error> {
+        // Some clients say it so, against the protocol: the directory that they have started this program in.
+        let here = (root == Path::new(".")).then(|| self.host.usual_root()).flatten();
+        let root = here.as_deref().unwrap_or(root);
         if !root.is_absolute() {
             return Err(invalid(format!("`{}` is not an absolute path", root.display())));
         }
@@ -153,9 +160,11 @@ impl AcpAgent {
     ) -> Result<OpenedSession, Error> {
         let WantedSession { id, root, servers, directories } = wanted;
         refuse_directories(&directories)?;
-        let _opening = self.opening.lock().await;
+        let opening = self.opening.lock().await;
         let project = self.project(&root).await?;
         if let Some(live) = self.live(&id) {
+            // What it does may take long, and others need not wait for that.
+            drop(opening);
             let wire = self.wire(connection, id.clone());
             let choices = live.describe(replay).await?;
             return Ok(OpenedSession { wire, choices, project, notes: Vec::new() });
@@ -226,7 +235,7 @@ impl AcpAgent {
 
     fn wire(&self, connection: ConnectionTo<Client>, id: WireId) -> SessionWire {
         let editor = self.editor.get().copied().unwrap_or_default();
-        SessionWire { connection, id, editor }
+        SessionWire { connection, id, editor, ended: self.ended.clone() }
     }
 
     /// The session, if it is open here.

@@ -6,7 +6,7 @@
 mod call;
 mod whole_text;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use agent_client_protocol::v1::schema::{
     CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost, ImageContent, MessageId,
@@ -50,6 +50,8 @@ pub(crate) struct Drawing {
     calls: HashMap<ItemId, ToolCall>,
     /// The changes that were asked about last, as whole texts.
     diffs: HashMap<ItemId, Vec<WholeDiff>>,
+    /// Calls of which everything was told; what they were told with is forgotten.
+    over: HashSet<ItemId>,
 }
 
 impl Drawing {
@@ -62,6 +64,7 @@ impl Drawing {
             texts: HashMap::new(),
             calls: HashMap::new(),
             diffs: HashMap::new(),
+            over: HashSet::new(),
         }
     }
 
@@ -83,6 +86,12 @@ impl Drawing {
         if let (Some(request), Some(id)) = (request, asked_about) {
             let diffs = whole_text::diffs(request, &self.tools);
             self.diffs.insert(id, diffs);
+        }
+        if let Some((call_id, change)) = change_made(&entry.event)
+            && let Some(id) = self.card_of(&changes, call_id)
+            && !self.diffs.contains_key(&id)
+        {
+            self.diffs.insert(id, whole_text::made(change, &self.tools));
         }
         let mut updates = Vec::new();
         for id in changes.ids() {
@@ -207,7 +216,8 @@ impl Drawing {
 
     fn call(&mut self, id: ItemId) -> Option<SessionUpdate> {
         let item = self.timeline.item(id);
-        let card = item.card()?;
+        let card = item.card().filter(|_| !self.over.contains(&id))?;
+        let is_over = card.state.is_over();
         let diffs = self.diffs.get(&id).map(Vec::as_slice).unwrap_or_default();
         let images: Vec<&Image> = self.images(card);
         let drawn = DrawnCall { item, card, diffs, images, tools: &self.tools }.whole();
@@ -215,7 +225,14 @@ impl Drawing {
             None => Some(SessionUpdate::ToolCall(drawn.clone())),
             Some(before) => what_changed(before, &drawn).map(SessionUpdate::ToolCallUpdate),
         };
-        self.calls.insert(id, drawn);
+        match is_over {
+            false => _ = self.calls.insert(id, drawn),
+            true => {
+                self.over.insert(id);
+                self.calls.remove(&id);
+                self.diffs.remove(&id);
+            }
+        }
         update
     }
 
@@ -282,6 +299,17 @@ fn asked(event: &SessionEvent) -> Option<&ApprovalRequest> {
     match event {
         SessionEvent::ApprovalAsked(request) => Some(request),
         SessionEvent::Nested { entry, .. } => asked(&entry.event),
+        _ => None,
+    }
+}
+
+/// The change that a call has made, in a sub-agent too.
+fn change_made(event: &SessionEvent) -> Option<(&str, &str)> {
+    match event {
+        SessionEvent::CallEnded { call_id, result: Ok(value), .. } => {
+            Some((call_id, value.get("change_id")?.as_str()?))
+        }
+        SessionEvent::Nested { entry, .. } => change_made(&entry.event),
         _ => None,
     }
 }

@@ -74,7 +74,7 @@ impl EditorQuestion {
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
             Ok(_) => return ApprovalResponse::no(None),
             // The editor is gone, which ends the turn. It has not said no.
-            Err(_) if self.wire.connection.is_incoming_closed() => std::future::pending().await,
+            Err(_) if self.wire.ended.is_cancelled() => std::future::pending().await,
             Err(error) => return not_asked(&error),
         };
         let offered = options(&self.request, self.wire.editor.has_forms);

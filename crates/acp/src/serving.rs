@@ -210,7 +210,7 @@ async fn connected(
             },
             on_receive_notification!(),
         )
-        .connect_with(lines(input, output), async move |connection| {
+        .connect_with(lines(input, output, agent.ended.clone()), async move |connection| {
             tokio::select! {
                 () = connection.incoming_closed() => {}
                 () = stop.cancelled() => {}

@@ -6,6 +6,7 @@ use agent_client_protocol::v1::schema::{
     ClientCapabilities, ContentBlock, ContentChunk, SessionId, SessionNotification, SessionUpdate,
 };
 use protocol::{ErrorCode, ToolError};
+use tokio_util::sync::CancellationToken;
 
 /// What the editor has said it can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub(crate) struct SessionWire {
     pub(crate) connection: ConnectionTo<Client>,
     pub(crate) id: SessionId,
     pub(crate) editor: EditorTraits,
+    /// Fires when the editor has gone away.
+    pub(crate) ended: CancellationToken,
 }
 
 impl SessionWire {

@@ -119,7 +119,7 @@ impl<W: Write> InlineView<W> {
         self.is_shared = true;
     }
 
-    /// Whether lines of another program may be visible, which nobody could write again.
+    /// Whether lines of another program may be visible, which could not be written again.
     fn shows_others(&self, size: ScreenSize) -> bool {
         let own: usize = self.kept.iter().map(|line| line.rows_at(size.columns)).sum();
         self.is_shared && own < size.rows

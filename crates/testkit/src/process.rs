@@ -162,6 +162,24 @@ impl StdioServer {
         }
     }
 
+    /// Sends SIGTERM and waits until it has ended. Its input stays open; messages it still sends are dropped.
+    #[track_caller]
+    pub fn terminate(mut self) -> ExitStatus {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the server cannot be signalled");
+        let deadline = Instant::now() + WATCHDOG;
+        loop {
+            match self.receive(deadline) {
+                Ok(_) => {}
+                Err(Missing::TimedOut) => panic!("the server runs on{}", self.report()),
+                Err(Missing::Closed) => {
+                    return self.child.wait().expect("the child can be awaited");
+                }
+            }
+        }
+    }
+
     #[track_caller]
     fn send(&mut self, message: &Value) {
         self.send_raw_line(message.to_string().as_bytes());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use agent_client_protocol::v1::schema::Diff;
 use protocol::{ApprovalRequest, Base, Change, ContentHash, FileDiff, LineKind, Proposal};
 use tool_system::ProjectTools;
+use workspace::UndoTarget;
 
 /// Larger texts are shown as hunks: an editor would hold both sides of them.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
@@ -63,6 +64,39 @@ pub(super) fn diffs(request: &ApprovalRequest, tools: &ProjectTools) -> Vec<Whol
             return Vec::new();
         }
         whole.push(WholeDiff { path: path.clone(), old, new: new.to_owned() });
+    }
+    whole
+}
+
+/// A change that was just made without a question, from what the journal keeps of it. Empty if any file cannot be shown
+/// as whole texts, or is not any more as the change has left it.
+pub(super) fn made(change: &str, tools: &ProjectTools) -> Vec<WholeDiff> {
+    let inverse = || {
+        let entry = UndoTarget::Entry(change.parse().ok()?);
+        tools.options.history.as_ref()?.inverse(&entry).ok()
+    };
+    let Some(inverse) = inverse() else { return Vec::new() };
+    let mut whole = Vec::new();
+    for change in &inverse.set.changes {
+        let (path, base, old) = match change {
+            Change::Write { path, base, content, .. } => (path, base, Some(content.0.clone())),
+            Change::Delete { path, base } => (path, base, None),
+            Change::RemoveDir { .. } => continue,
+            _ => return Vec::new(),
+        };
+        let new = match base {
+            Base::File { hash, .. } => present(tools, path, *hash),
+            Base::Absent => Some(Vec::new()),
+            _ => None,
+        };
+        let old = old.map(String::from_utf8).transpose();
+        let (Ok(old), Some(Ok(new))) = (old, new.map(String::from_utf8)) else {
+            return Vec::new();
+        };
+        if new.len().max(old.as_ref().map_or(0, String::len)) > MAX_TEXT {
+            return Vec::new();
+        }
+        whole.push(WholeDiff { path: path.clone(), old, new });
     }
     whole
 }

@@ -41,12 +41,13 @@ impl Journal {
         let mut plan = ChangePlan::default();
         for (index, WrittenElsewhere { path, before }) in files.iter().enumerate() {
             let (after, _) = self.workspace.base_of(path, self.options.max_bytes)?;
-            let before_base = match (before, after.mode()) {
-                (Some(bytes), Some(mode)) => {
-                    Base::File { hash: ContentHash::of(bytes), size: bytes.len() as u64, mode }
+            let before_base = match (before, &after) {
+                (Some(bytes), Base::File { mode, .. }) => {
+                    let (hash, size) = (ContentHash::of(bytes), bytes.len() as u64);
+                    Base::File { hash, size, mode: *mode }
                 }
-                (None, Some(_)) => Base::Absent,
-                (_, None) => return Err(Error::conflict(path, "is not a file any more")),
+                (None, Base::File { .. }) => Base::Absent,
+                _ => return Err(Error::conflict(path, "is not a file any more")),
             };
             let old = before.clone().map(OldBytes::whole);
             let image = old.as_ref().map(|old| Image::store(old, &mut plan.images));

@@ -11,6 +11,7 @@ mod other_writers;
 mod power_loss;
 mod project;
 mod random_sets;
+mod recording;
 mod rollbacks;
 mod scenarios;
 mod sessions;

@@ -103,3 +103,54 @@ fn prompts_that_wait_are_cancelled_with_the_one_that_is_answered() {
     assert_eq!(editor.stop_reason(second), "cancelled");
     assert!(!runs(&word) && desk.model.calls().len() == 1);
 }
+
+#[test]
+fn an_editor_that_leaves_ends_the_turn_and_releases_the_session() {
+    let (reply, word) = endless();
+    let desk = Desk::new(PROJECT, [reply, Reply::text("I am back.")]);
+    let mut editor = desk.plain_editor();
+    let session = editor.begin();
+    editor.begin_saying(&session, "Wait");
+    editor.wait_until(|editor| {
+        editor.kind("tool_call_update").any(|update| text_of(update).contains("begun"))
+    });
+    assert!(editor.leave().success());
+    assert!(!runs(&word));
+    let mut editor = desk.plain_editor();
+    editor.load(&session);
+    assert_eq!(editor.call("Run")["status"], "failed");
+    assert_eq!(editor.say(&session, "Go on"), "end_turn");
+}
+
+#[test]
+fn a_question_is_not_answered_by_leaving() {
+    let change = json!({"path": "src/main.rs", "find": "oven", "replace": "kiln"});
+    let desk = Desk::new(PROJECT, [Reply::call("replace_in_file", change)]);
+    let mut editor = desk.plain_editor();
+    editor.answers.push_back(UserAnswer::Silence);
+    let session = editor.begin();
+    editor.begin_saying(&session, "Rename it");
+    editor.wait_until(|editor| editor.asked.len() == 1);
+    assert!(editor.leave().success());
+    assert_eq!(desk.model.calls().len(), 1);
+    let mut editor = desk.plain_editor();
+    editor.load(&session);
+    let call = editor.call("Edit src/main.rs");
+    assert!(!text_of(&call).contains("rejected") && call["status"] == "failed", "{call:#}");
+}
+
+#[test]
+fn a_signal_ends_the_turn_and_releases_the_session() {
+    let (reply, word) = endless();
+    let desk = Desk::new(PROJECT, [reply]);
+    let mut editor = desk.plain_editor();
+    let session = editor.begin();
+    editor.begin_saying(&session, "Wait");
+    editor.wait_until(|editor| {
+        editor.kind("tool_call_update").any(|update| text_of(update).contains("begun"))
+    });
+    assert_eq!(editor.terminate().code(), Some(143));
+    assert!(!runs(&word));
+    let mut editor = desk.plain_editor();
+    assert!(editor.load(&session).get("error").is_none());
+}

@@ -315,6 +315,11 @@ impl Editor {
         drop(self.agent);
     }
 
+    /// Sends SIGTERM and waits for its end, with its input still open.
+    pub(super) fn terminate(self) -> std::process::ExitStatus {
+        self.agent.terminate()
+    }
+
     /// Closes its input and waits for its end.
     pub(super) fn leave(self) -> std::process::ExitStatus {
         self.agent.finish()

@@ -113,6 +113,12 @@ fn a_remembered_yes_is_not_asked_again() {
     assert_eq!(editor.say(&session, "Rename it twice"), "end_turn");
     assert_eq!(editor.asked.len(), 1);
     assert!(desk.project.read("src/main.rs").contains("stove"));
+    // A change that was not asked about is shown with whole texts too.
+    let calls = editor.updates.iter().map(|update| &update["update"]);
+    let last = calls.rev().find(|update| update["status"] == "completed").unwrap();
+    let diff = &last["content"][0];
+    assert_eq!(diff["oldText"], "fn main() {\n    let kiln = 1;\n}\n");
+    assert_eq!(diff["newText"], "fn main() {\n    let stove = 1;\n}\n");
 }
 
 #[test]
