@@ -21,7 +21,7 @@ use session::{ApprovalManager, Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
-use tool_system::{ExecutorOptions, Limits, ToolExecutor};
+use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
 
 use crate::cursor::MAX_FOLLOWED;
 
@@ -89,8 +89,12 @@ impl ServedProject {
     /// hand.
     pub fn agent_executor(&self, limits: impl FnOnce(Limits) -> Limits) -> &ToolExecutor {
         self.agent_executor.get_or_init(|| {
-            let options = self.parts.tools.options.clone();
-            self.parts.tools.executor(ExecutorOptions {
+            let mut registry = ToolRegistry::clone(&self.parts.tools.registry);
+            // A host that wants the tools of other servers has them itself.
+            registry.disable_category(Category::External);
+            let tools = ProjectTools { registry: registry.into(), ..self.parts.tools.clone() };
+            let options = tools.options.clone();
+            tools.executor(ExecutorOptions {
                 role: self.parts.role.clone(),
                 approver: self.console.approvals.clone(),
                 limits: limits(options.limits.clone()),

@@ -13,6 +13,7 @@ use crate::{
 };
 
 /// All tools of a session.
+#[derive(Clone)]
 pub struct ToolRegistry {
     tools: Vec<Arc<ListedTool>>,
     by_name: HashMap<&'static str, Vec<usize>>,
@@ -77,6 +78,12 @@ impl ToolRegistry {
         let known = !names.is_empty();
         self.disabled.extend(names);
         known
+    }
+
+    /// Switches all tools of a category off.
+    pub fn disable_category(&mut self, category: Category) {
+        let tools = self.tools.iter().filter(|tool| tool.definition.category == category);
+        self.disabled.extend(tools.map(|tool| tool.definition.name.to_owned()));
     }
 
     /// The tools of a vocabulary, by category and name.
