@@ -248,7 +248,7 @@ permissions = ["ReadFlies"]
         line 14, column 1: there is no setting `limits.grep_result`; did you mean `limits.grep_results`?
         line 16, column 12: `tools.disabled`: invalid type: string "grep", expected a list
         line 17, column 2: there is no setting `nonsense`; `toolkiln config show` lists all
-        line 23, column 1: `policy.rules`: unknown field `desicion`, expected one of `decision`, `tool`, `paths`, `command`, `definition`, `roles`, `expires`, `note`, `matches`, `never`; did you mean `decision`?
+        line 23, column 1: `policy.rules`: unknown field `desicion`, expected one of `decision`, `tool`, `paths`, `command`, `definition`, `hosts`, `roles`, `expires`, `note`, `matches`, `never`; did you mean `decision`?
         line 25, column 16: `roles`: unknown variant `ReadFlies`, expected one of `ReadFiles`, `WriteFiles`, `CreateFiles`, `DeleteFiles`, `ExecuteCommands`, `NetworkAccess`; did you mean `ReadFiles`?
         "#);
     }
