@@ -105,6 +105,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     policy.rules                    1 in all                        CONFIG/toolkiln/config.toml:16
     roles                           {}                              default
     terminal.notify                 "bell"                          default
+    mcp.servers                     {}                              default
     editor.writes                   "unsaved"                       default
     base_url of ollama              "http://box:11434/v1"           OLLAMA_HOST
     proxy                           "http://***@proxy:3128"         https_proxy
