@@ -34,10 +34,8 @@ use crate::reports::model_offers::known_offers;
 use crate::user_commands::UserCommands;
 
 const EXAMPLES: &str = "\
-An editor starts this program; docs/editors.md has the settings of Zed, JetBrains, Neovim and Emacs.
-
 Examples:
-  toolkiln acp
+  toolkiln acp                                    # as an editor starts it; see docs/editors.md
   toolkiln acp --role planner                     # a conversation that changes nothing
   toolkiln acp --allow 'bash:cargo test*'";
 
