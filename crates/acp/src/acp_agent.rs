@@ -74,8 +74,8 @@ pub(crate) struct OpenedSession {
 impl OpenedSession {
     /// Tells what has to come after the answer: editors take updates of a session only once they know it.
     pub(crate) fn tell_rest(&self) {
-        self.wire.update(commands::offered(&*self.project));
         self.notes.iter().for_each(|note| self.wire.say(&format!("_{note}_\n\n")));
+        self.wire.update(commands::offered(&*self.project));
     }
 }
 

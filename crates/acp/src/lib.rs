@@ -24,4 +24,4 @@ mod wire;
 pub use editor_host::{
     EditorHost, EditorProject, GivenServer, NotOpened, OwnCommand, SessionReport,
 };
-pub use serving::{EditorConnectionError, serve};
+pub use serving::{EditorConnectionError, serve, serve_stdio};

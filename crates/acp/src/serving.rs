@@ -27,6 +27,15 @@ use crate::wire::invalid;
 #[error("the connection to the editor failed: {0}")]
 pub struct EditorConnectionError(String);
 
+/// Serves the editor that has started this process, over the standard streams.
+pub async fn serve_stdio(
+    host: Arc<dyn EditorHost>,
+    version: &str,
+    stop: CancellationToken,
+) -> Result<(), EditorConnectionError> {
+    serve(host, version, tokio::io::stdin(), tokio::io::stdout(), stop).await
+}
+
 /// Serves an editor that writes to `input` and reads from `output`, until it leaves or `stop` fires. All sessions are
 /// released when this returns.
 pub async fn serve(

@@ -21,7 +21,7 @@ use crate::model_choice::{chosen, wanted_by_name};
 use crate::output::{self, Stream};
 use crate::project::Project;
 use crate::reports::context_use::ContextUse;
-use crate::reports::costs::costs;
+use crate::reports::costs::costs_of;
 use crate::reports::job_list::job_list;
 use crate::reports::model_offers::model_offers;
 use crate::reports::shell_line::run_shell_line;
@@ -338,8 +338,8 @@ impl Chat {
     }
 
     async fn cost(&mut self) -> anyhow::Result<()> {
-        let log = self.session.parts().store.load(self.session.id()).await?;
-        self.show(&costs(&log.entries, Stream::Err.width()));
+        let costs = costs_of(&self.session, Stream::Err.width()).await?;
+        self.show(&costs);
         Ok(())
     }
 

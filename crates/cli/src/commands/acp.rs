@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use acp::{EditorHost, EditorProject, GivenServer, NotOpened, OwnCommand, SessionReport, serve};
+use acp::{
+    EditorHost, EditorProject, GivenServer, NotOpened, OwnCommand, SessionReport, serve_stdio,
+};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use clap::Args;
 use jiff::Timestamp;
-use mcp_client::ServerConfig;
+use mcp_client::{ServerConfig, ServerName};
 use protocol::{ErrorCode, ToolError};
 use providers::catalogue::ModelSelection;
 use session::{Model, Session, SessionParts};
@@ -28,7 +30,7 @@ use crate::mcp_servers::import::{FoundServer, plain_name};
 use crate::model_choice::{Chosen, chosen, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
 use crate::reports::context_use::ContextUse;
-use crate::reports::costs::costs;
+use crate::reports::costs::costs_of;
 use crate::reports::job_list::job_list;
 use crate::reports::model_offers::known_offers;
 use crate::user_commands::UserCommands;
@@ -77,9 +79,8 @@ pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
     let stop = StopSignal::listen()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let host = Arc::new(ConfiguredHost { settings: Arc::new(HostSettings::of(args)) });
-    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let version = env!("CARGO_PKG_VERSION");
-    let served = runtime.block_on(serve(host, version, input, output, stop.cancel.clone()));
+    let served = runtime.block_on(serve_stdio(host, version, stop.cancel.clone()));
     // A thread that still waits for standard input must not keep the process alive.
     runtime.shutdown_background();
     served?;
@@ -270,7 +271,14 @@ impl EditorProject for ConfiguredEditor {
         };
         let approval = self.settings.approval(None);
         let unconfined = approval.unsafe_no_sandbox;
+        let names: Vec<ServerName> = found.iter().map(|server| server.name.clone()).collect();
         let servers = Arc::new(mcp_servers::with_given(&self.project, found, unconfined));
+        for name in names.iter().filter(|name| servers.get(name.as_str()).is_none()) {
+            notes.push(format!(
+                "the MCP server {name} is not used: there is no place for what is known about it, \
+                 because HOME is not set"
+            ));
+        }
         for server in servers.unknown() {
             notes.push(format!(
                 "the MCP server {} is asked for its tools; sessions that begin later have them",
@@ -291,9 +299,7 @@ impl EditorProject for ConfiguredEditor {
                 Ok(ContextUse::of(session).text(window, Some(WIDTH)))
             }
             SessionReport::Cost => {
-                let log = session.parts().store.load(session.id()).await;
-                log.context("the session cannot be read")
-                    .map(|log| costs(&log.entries, Some(WIDTH)))
+                costs_of(session, Some(WIDTH)).await.context("the session cannot be read")
             }
             SessionReport::Jobs => job_list(session, Timestamp::now().as_millisecond()).await,
         };

@@ -1,6 +1,8 @@
 //! `/cost`: what was used, by model, in this turn and in the whole session.
 
 use protocol::{LogEntry, SessionEvent, Usage};
+use session::Session;
+use store::StoreError;
 use timeline::{count, money};
 
 use super::text_table::table;
@@ -39,8 +41,21 @@ impl Spending {
     }
 }
 
+/// What a session has used so far, as a table. One in which nothing was said yet is not stored.
+pub(crate) async fn costs_of(
+    session: &Session,
+    width: Option<usize>,
+) -> Result<String, StoreError> {
+    let (store, id) = (&session.parts().store, session.id());
+    let entries = match store.info(id).await? {
+        Some(_) => store.load(id).await?.entries,
+        None => Vec::new(),
+    };
+    Ok(costs(&entries, width))
+}
+
 /// What the entries of a session have used, sub-agents and summaries included, as a table.
-pub(crate) fn costs(entries: &[LogEntry], width: Option<usize>) -> String {
+fn costs(entries: &[LogEntry], width: Option<usize>) -> String {
     let (mut turn, mut session) = (Spending::default(), Spending::default());
     let mut models: Vec<(String, Spending)> = Vec::new();
     let mut model = String::new();

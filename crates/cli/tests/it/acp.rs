@@ -4,6 +4,7 @@
 mod cancelling;
 mod choosing;
 mod editor;
+mod given_servers;
 mod hostile;
 mod prompts;
 mod reloading;

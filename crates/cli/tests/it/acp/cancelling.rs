@@ -1,6 +1,7 @@
 //! A turn can be ended at any moment, and is over when the editor is told so.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use testkit::{Gate, Reply};
@@ -17,7 +18,8 @@ fn runs(word: &str) -> bool {
 
 /// A command that runs for ever, and a word that tells its processes from all others.
 fn endless() -> (Reply, String) {
-    let word = format!("9{}{}", std::process::id(), fs::read_dir("/proc").unwrap().count());
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let word = format!("9{}{}", std::process::id(), 1000 + COUNT.fetch_add(1, Ordering::Relaxed));
     let command = format!("echo begun; sleep {word} & sleep {word}");
     (Reply::call("bash", json!({"command": command})), word)
 }

@@ -75,6 +75,8 @@ impl Desk {
     fn command(&self) -> Command {
         let mut command = command(self.config.as_ref());
         command.env("XDG_STATE_HOME", self.project.root().with_file_name("state"));
+        command.env("XDG_CACHE_HOME", self.project.root().with_file_name("cache"));
+        command.env("HOME", self.project.root().with_file_name("home"));
         command.env("ANTHROPIC_API_KEY", "test-key");
         command.args(["acp", "--provider", "anthropic", "--base-url", &self.model.base_url()]);
         command

@@ -88,16 +88,6 @@ fn places_that_are_no_projects_are_refused() {
 }
 
 #[test]
-fn servers_that_cannot_be_used_are_named() {
-    let desk = Desk::new(PROJECT, []);
-    let mut editor = desk.plain_editor();
-    let server = json!([{"name": "files", "command": "/bin/false", "args": [], "env": []}]);
-    let answer = editor.request("session/new", json!({"cwd": editor.root(), "mcpServers": server}));
-    assert!(answer["result"]["sessionId"].is_string(), "{answer}");
-    editor.wait_until(|editor| editor.words().contains("`files`"));
-}
-
-#[test]
 fn an_editor_that_does_not_tell_its_texts_is_not_waited_for_twice() {
     let read = || Reply::call("read_file", json!({"path": "src/main.rs"}));
     let desk = Desk::new(PROJECT, [read(), edit(), Reply::text("Done.")]);

@@ -73,9 +73,10 @@ fn sessions_beyond_those_that_may_be_open_close_old_ones_and_are_followed_all_th
     }
 }
 
-/// Turns, pieces of each answer, and their length: together more than any buffer between holds.
-const TURNS: usize = 14;
-const PIECES: usize = 30;
+/// Turns, pieces of each answer, and their length: together more than any buffer between holds, and no answer longer
+/// than a model may write.
+const TURNS: usize = 21;
+const PIECES: usize = 20;
 const PIECE_BYTES: usize = 20_000;
 
 #[test]
