@@ -20,12 +20,13 @@ export default function Inbox() {
   const reviewed = list.find(({ question }) => question === (route.value.panel && chosen.value));
   const close = () => { location.hash = '#/inbox'; };
   useEffect(() => { if (route.value.panel) chosen.value = route.value.panel; }, [route.value.panel]);
-  const wasReviewed = useRef(false);
+  const before = useRef({ wasReviewed: false });
   useEffect(() => {
-    // Its question was answered: the list is next.
-    if (wasReviewed.current && !reviewed) close();
-    wasReviewed.current = Boolean(reviewed);
-  }, [reviewed]);
+    // Its question was answered: the list is next, unless the user has gone on to another one.
+    const { wasReviewed, panel } = before.current;
+    if (wasReviewed && !reviewed && panel === route.value.panel) close();
+    before.current = { wasReviewed: Boolean(reviewed), panel: route.value.panel };
+  }, [reviewed, route.value.panel]);
   if (list.length === 0) {
     return html`<div class="inbox-empty"><h2>No questions</h2>
       <p>Whatever needs your yes is asked here: changes, commands and requests of all sessions, their sub-agents, and
