@@ -267,6 +267,7 @@ def test_a_file_is_completed_and_goes_with_the_message(world):
     assert field(page).input_value() == 'look at src/main.rs '
     page.keyboard.press('Enter')
     world.log(page).locator('.attached summary').get_by_text('src/main.rs, 3 lines').wait_for()
+    world.model.wait_for_requests(1)
     assert 'println' in json.dumps(world.model.requests[0])
 
 
