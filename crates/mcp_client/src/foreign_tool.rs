@@ -1,6 +1,7 @@
 //! A tool of a foreign server as one of the registry.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use protocol::{ErrorCode, ForeignCall, Proposal, ToolError, ToolPermission, visible};
@@ -11,6 +12,7 @@ use tool_system::{
 
 use crate::answer;
 use crate::definition::ForeignDefinition;
+use crate::locked::locked;
 use crate::server::ForeignServer;
 
 /// The same for all, because nothing is known about the tool but its description.
@@ -29,9 +31,7 @@ pub(crate) struct ForeignTool {
 
 impl ForeignTool {
     pub(crate) fn new(server: Arc<ForeignServer>, definition: ForeignDefinition) -> Self {
-        // Names of tools live as long as the program, which reads definitions when it starts.
-        let name = Box::leak(definition.name.clone().into_boxed_str());
-        Self { name, server, definition }
+        Self { name: kept_name(&definition.name), server, definition }
     }
 }
 
@@ -108,8 +108,36 @@ impl Tool for ForeignTool {
     }
 }
 
+/// A name that lives as long as the program, as those of our own tools do. Each is kept once, however many sessions
+/// have the tool.
+fn kept_name(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = locked(&NAMES);
+    if let Some(kept) = names.get(name) {
+        return kept;
+    }
+    let kept = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
+}
+
 fn gone(server: &ForeignServer, tool: &str) -> ToolError {
     let (name, tool) = (server.name(), visible(tool));
     let message = format!("the MCP server {name} has no tool {tool} any more");
     ToolError::new(ErrorCode::UnknownTool, message).suggest("Look for another with find_tools.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let first = kept_name("server__tool");
+        assert_eq!(
+            (first, first.as_ptr()),
+            (kept_name("server__tool"), kept_name("server__tool").as_ptr())
+        );
+        assert_ne!(kept_name("server__other"), first);
+    }
 }

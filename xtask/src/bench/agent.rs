@@ -141,7 +141,7 @@ fn measure(binary: &Path, runs: usize) -> Result<Figures> {
 }
 
 /// From the end of each answer to the next request.
-fn between(exchanges: &[Exchange]) -> Vec<Duration> {
+pub(super) fn between(exchanges: &[Exchange]) -> Vec<Duration> {
     let pairs = exchanges.windows(2);
     pairs.map(|pair| pair[1].arrived.saturating_duration_since(pair[0].answered)).collect()
 }

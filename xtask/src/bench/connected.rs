@@ -16,6 +16,7 @@ use testkit::{Exchange, Fixture, ModelServer, Reply};
 use self::editor::EditorFigures;
 use self::foreign::ForeignFigures;
 use super::Effort;
+use super::agent::between as turns;
 use super::verdict::{Verdict, at_most, below, pronounce};
 use crate::house::House;
 
@@ -168,12 +169,6 @@ impl Conversation {
         let last = self.calls.last().map(ModelCall::tool_answers).unwrap_or_default();
         last.into_iter().map(|answer| answer.text).collect()
     }
-}
-
-/// From the end of each answer to the next request.
-fn turns(exchanges: &[Exchange]) -> Vec<Duration> {
-    let pairs = exchanges.windows(2);
-    pairs.map(|pair| pair[1].arrived.saturating_duration_since(pair[0].answered)).collect()
 }
 
 /// The processes whose command line has this word.
