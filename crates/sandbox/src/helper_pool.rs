@@ -87,7 +87,7 @@ impl Helpers {
         }
         let helper = self.start()?;
         helper.joined()?;
-        helper.send(&head, descriptors).map_err(|error| failed(&error))?;
+        helper.order(&head, descriptors)?;
         Ok(helper)
     }
 
@@ -147,6 +147,15 @@ impl Helper {
             let doing = "joining a control group".to_owned();
             unavailable(SandboxPart::ControlGroup, doing, error.raw_os_error())
         })
+    }
+
+    /// Gives it one more order.
+    pub(crate) fn order(
+        &self,
+        head: &OrderHead,
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(), SandboxError> {
+        self.send(head, descriptors).map_err(|error| failed(&error))
     }
 
     fn send(

@@ -124,18 +124,17 @@ struct RunOutcome {
 
 /// A running command.
 struct Watch<'a, 's> {
+    run: &'s mut CommandRun<'a>,
+    space: Option<&'s RunSpace>,
     answers: Channel,
     helper: Helper,
-    cancel: Option<BorrowedFd<'a>>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
-    program: &'a str,
     begun: Instant,
     deadline: Instant,
-    grace: Duration,
-    /// The place on the disk that it was given to write to, and when it is looked at again.
-    on_disk: Option<(&'s RunSpace, Instant)>,
-    sandbox: &'a Sandbox,
+    /// When the place on the disk that it was given to write to is looked at again.
+    disk_check: Option<Instant>,
+    ordered_again: bool,
     /// Serves a command that may use the network.
     proxy: Option<Proxy>,
     /// The first process inside, once it is there.
@@ -150,30 +149,22 @@ struct Watch<'a, 's> {
 
 impl<'a, 's> Watch<'a, 's> {
     fn start(
-        run: &mut CommandRun<'a>,
+        run: &'s mut CommandRun<'a>,
         space: Option<&'s RunSpace>,
         begun: Instant,
     ) -> Result<Watch<'a, 's>, SandboxError> {
-        let system = |errno: Errno| io("starting a command")(errno.into());
-        let (answers, theirs) = Channel::pair().map_err(system)?;
-        let (stdout, stdout_end) = output_pipe().map_err(system)?;
-        let (stderr, stderr_end) = output_pipe().map_err(system)?;
-        let helper = send_order(run, space, &theirs, (&stdout_end, &stderr_end))?;
+        let helpers = &run.sandbox.helpers;
+        let given = give_order(run, space, |head, fds| helpers.order(head, fds))?;
         let limits = &run.sandbox.profile.limits;
         Ok(Watch {
-            answers,
-            helper,
-            cancel: run.options.cancel.map(AsFd::as_fd),
-            stdout: Some(stdout),
-            stderr: Some(stderr),
-            program: run.spec.argv.first().map_or("", String::as_str),
+            answers: given.answers,
+            helper: given.taken_by,
+            stdout: Some(given.stdout),
+            stderr: Some(given.stderr),
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
-            grace: limits.grace,
-            on_disk: space
-                .filter(|space| space.name().is_some())
-                .map(|space| (space, begun + DISK_PERIOD)),
-            sandbox: run.sandbox,
+            disk_check: space.filter(|space| space.name().is_some()).map(|_| begun + DISK_PERIOD),
+            ordered_again: false,
             proxy: None,
             first: None,
             ready: false,
@@ -189,7 +180,23 @@ impl<'a, 's> Watch<'a, 's> {
                 landlock: 0,
                 unix_sockets: false,
             },
+            run,
+            space,
         })
+    }
+
+    /// A first process that ends before the sandbox is complete has run nothing of the command: it was
+    /// killed while it waited, and its end was not seen yet when it was given the order. The next one
+    /// gets the order.
+    fn order_again(&mut self) -> Result<(), SandboxError> {
+        self.ordered_again = true;
+        self.end_everything();
+        let helper = &self.helper;
+        let given = give_order(self.run, self.space, |head, fds| helper.order(&head, fds))?;
+        self.answers = given.answers;
+        (self.stdout, self.stderr) = (Some(given.stdout), Some(given.stderr));
+        (self.first, self.proxy) = (None, None);
+        Ok(())
     }
 
     /// Waits for the end of the command and of its output, and ends what is left. What is not waited
@@ -235,7 +242,7 @@ impl<'a, 's> Watch<'a, 's> {
 
     /// Looks at the disk if it is time to.
     fn has_filled_the_disk(&mut self) -> bool {
-        let Some((space, next)) = &mut self.on_disk else { return false };
+        let (Some(space), Some(next)) = (self.space, &mut self.disk_check) else { return false };
         let now = Instant::now();
         if self.ended || now < *next {
             return false;
@@ -245,7 +252,7 @@ impl<'a, 's> Watch<'a, 's> {
     }
 
     fn wait(&self) -> Ready {
-        let disk = self.on_disk.filter(|_| !self.ended).map_or(self.deadline, |(_, next)| next);
+        let disk = self.disk_check.filter(|_| !self.ended).unwrap_or(self.deadline);
         let left = self.deadline.min(disk).saturating_duration_since(Instant::now());
         let timeout = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
@@ -259,7 +266,7 @@ impl<'a, 's> Watch<'a, 's> {
         let outputs_from = fds.len();
         fds.extend(outputs.into_iter().flatten().map(|fd| PollFd::new(fd, input)));
         let cancel_from = fds.len();
-        fds.extend(self.cancel.map(|fd| PollFd::from_borrowed_fd(fd, input)));
+        fds.extend(self.run.options.cancel.map(|cancel| PollFd::new(cancel, input)));
         if rustix::event::poll(&mut fds, Some(&timeout)).is_err() {
             return Ready::default();
         }
@@ -272,6 +279,7 @@ impl<'a, 's> Watch<'a, 's> {
     }
 
     fn take_report(&mut self) -> Result<(), SandboxError> {
+        let program = self.run.spec.argv.first().map_or("", String::as_str);
         let failure = match self.answers.receive::<Report>() {
             Ok((Report::Begun, mut descriptors)) => {
                 self.first = descriptors.pop();
@@ -283,12 +291,14 @@ impl<'a, 's> Watch<'a, 's> {
             },
             Ok((Report::Ready { landlock, in_memory, unix_sockets }, mut descriptors)) => {
                 self.outcome.upper = descriptors.pop();
-                if in_memory && self.on_disk.take().is_some() {
-                    self.sandbox.writes_to_memory.store(true, Ordering::Relaxed);
+                if in_memory && self.disk_check.take().is_some() {
+                    self.run.sandbox.writes_to_memory.store(true, Ordering::Relaxed);
                 }
                 self.outcome.landlock = landlock;
                 self.outcome.unix_sockets = unix_sockets;
                 self.ready = true;
+                // Whoever writes the input is told when the command no longer reads it.
+                self.run.options.stdin = None;
                 return Ok(());
             }
             Ok((Report::Ended { code, signal, alone }, _)) => {
@@ -304,8 +314,12 @@ impl<'a, 's> Watch<'a, 's> {
                 self.command_ended(Exit::Signal(libc::SIGKILL));
                 return Ok(());
             }
+            Err(ChannelError::Closed) if !self.ordered_again => match self.order_again() {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            },
             Ok((Report::Failed { part, doing, errno }, _)) => unavailable(part, doing, errno),
-            Ok((Report::NotStarted { errno }, _)) => not_started(self.program, errno),
+            Ok((Report::NotStarted { errno }, _)) => not_started(program, errno),
             Err(error) => unavailable(
                 SandboxPart::Launch,
                 "starting the first process".to_owned(),
@@ -318,8 +332,8 @@ impl<'a, 's> Watch<'a, 's> {
 
     fn start_proxy(&mut self, listener: Option<OwnedFd>) -> Result<(), SandboxError> {
         let missing = || unavailable(SandboxPart::Launch, "receiving a socket".to_owned(), None);
-        let rules = self.sandbox.profile.network.clone();
-        let resolver = Arc::clone(&self.sandbox.resolver);
+        let rules = self.run.sandbox.profile.network.clone();
+        let resolver = Arc::clone(&self.run.sandbox.resolver);
         self.proxy = Some(Proxy::start(listener.ok_or_else(missing)?, rules, resolver)?);
         Ok(())
     }
@@ -328,7 +342,7 @@ impl<'a, 's> Watch<'a, 's> {
         self.ended = true;
         self.outcome.exit = exit;
         self.outcome.duration = self.begun.elapsed();
-        self.deadline = self.deadline.min(Instant::now() + self.grace);
+        self.deadline = self.deadline.min(Instant::now() + self.run.sandbox.profile.limits.grace);
     }
 
     /// Reads what is there, without waiting. Returns whether there may be more.
@@ -387,14 +401,24 @@ struct Ready {
     cancelled: bool,
 }
 
-/// Gives the command to a helper. The other ends of what it is given are ours alone afterwards.
-fn send_order(
-    run: &mut CommandRun<'_>,
+/// The ends that are ours of what an order was given with.
+struct OrderEnds<T> {
+    answers: Channel,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    taken_by: T,
+}
+
+/// Gives the command to a helper. The other ends of its channel and its output are no longer ours.
+fn give_order<T>(
+    run: &CommandRun<'_>,
     space: Option<&RunSpace>,
-    answers: &Channel,
-    output: (&OwnedFd, &OwnedFd),
-) -> Result<Helper, SandboxError> {
-    let sandbox = run.sandbox;
+    give: impl FnOnce(OrderHead, &[BorrowedFd<'_>]) -> Result<T, SandboxError>,
+) -> Result<OrderEnds<T>, SandboxError> {
+    let system = |errno: Errno| io("starting a command")(errno.into());
+    let (answers, theirs) = Channel::pair().map_err(system)?;
+    let (stdout, stdout_end) = output_pipe().map_err(system)?;
+    let (stderr, stderr_end) = output_pipe().map_err(system)?;
     let written =
         serde_json::to_vec(&run.plan).map_err(|error| io("writing the plan")(error.into()))?;
     let file = match written.len() > MAX_PLAN_BYTES {
@@ -402,19 +426,19 @@ fn send_order(
         false => None,
     };
     let plan = file.is_none().then(|| run.plan.clone());
-    let stdin = match (run.options.stdin.take(), &run.spec.stdin) {
-        (Some(fd), _) => Some(fd),
+    let text = match (&run.options.stdin, &run.spec.stdin) {
         (None, Some(text)) => {
             Some(memory_file("stdin", text.as_bytes()).map_err(io("writing the input"))?)
         }
-        (None, None) => None,
+        (Some(_), _) | (None, None) => None,
     };
+    let stdin = run.options.stdin.as_ref().or(text.as_ref());
     let space = space.and_then(RunSpace::name).map(str::to_owned);
-    let (network, has_stdin) = (run.spec.network, stdin.is_some());
-    let head = OrderHead { network, has_stdin, space, plan };
-    let mut descriptors = vec![answers.as_fd(), output.0.as_fd(), output.1.as_fd()];
-    descriptors.extend(stdin.iter().chain(&file).map(AsFd::as_fd));
-    sandbox.helpers.order(head, &descriptors)
+    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some(), space, plan };
+    let mut descriptors = vec![theirs.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()];
+    descriptors.extend(stdin.into_iter().chain(&file).map(AsFd::as_fd));
+    let taken_by = give(head, &descriptors)?;
+    Ok(OrderEnds { answers, stdout, stderr, taken_by })
 }
 
 pub(crate) fn not_started(program: &str, errno: Option<i32>) -> SandboxError {

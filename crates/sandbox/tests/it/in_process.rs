@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protocol::CommandSpec;
+use rustix::process::Signal;
 use sandbox::{
     Access, Canceller, Copy, Exit, Launcher, Profile, ProjectAccess, RunOptions, Sandbox, Visible,
 };
@@ -63,26 +64,68 @@ fn a_pipe_can_be_the_input_and_an_answer_can_go_into_it() {
 fn a_process_that_was_made_ready_and_killed_is_replaced() {
     let project = Fixture::new("");
     let sandbox = open(&project, ProjectAccess::Direct);
+    let spare = spare_of(&sandbox, &project);
+    spare.signal(Signal::KILL);
+    let ran = sandbox.run(&sh("echo next"), RunOptions::default(), |_| {});
+    assert_eq!(ran.expect("it runs").stdout.text(), "next\n");
+}
+
+/// The end of a killed process takes a while, in which it looks as if it could take an order.
+#[test]
+fn an_order_that_a_dying_process_was_given_goes_to_the_next() {
+    let project = Fixture::new("");
+    let sandbox = open(&project, ProjectAccess::Direct);
+    let spare = spare_of(&sandbox, &project);
+    spare.signal(Signal::STOP);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let (stdin, mut write) = std::io::pipe().expect("a pipe");
+            write.write_all(b"input").expect("it fits");
+            drop(write);
+            let options = RunOptions { stdin: Some(stdin.into()), ..RunOptions::default() };
+            sandbox.run(&sh("echo next; cat"), options, |_| {})
+        });
+        let helper = spare.parent().expect("it is there");
+        // The order has been given when the one for the next command is made.
+        other_child(helper, &spare);
+        spare.signal(Signal::KILL);
+        let ran = run.join().expect("no panic").expect("it runs");
+        assert_eq!((ran.exit, ran.stdout.text().as_str()), (Exit::Code(0), "next\ninput"));
+    });
+}
+
+/// The process that is made ready for the next command while one runs.
+fn spare_of(sandbox: &Sandbox, project: &Fixture) -> Process {
     let mark = format!("mark of {}", project.root().display());
     let (stdin, write) = std::io::pipe().expect("a pipe");
     let options = RunOptions { stdin: Some(stdin.into()), ..RunOptions::default() };
-    let mut write = Some(write);
+    let (mut write, mut spare) = (Some(write), None);
     let ran = sandbox.run(&sh(&format!("echo '{mark}'; cat")), options, |_| {
         let command = processes().find(|process| process.says(&mark)).expect("it runs");
         let first = Process(command.parent().expect("it has a parent"));
-        let helper = first.parent().expect("so has this");
-        let spare = std::iter::repeat_with(|| {
-            std::thread::yield_now();
-            processes().find(|other| other.parent() == Some(helper) && other.0 != first.0)
-        });
-        let spare = spare.take(1_000_000).flatten().next().expect("another is made ready");
-        let pid = rustix::process::Pid::from_raw(spare.0).expect("a number");
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is killed");
+        spare = Some(other_child(first.parent().expect("so has this"), &first));
         drop(write.take());
     });
     assert_eq!(ran.expect("it runs").exit, Exit::Code(0));
-    let ran = sandbox.run(&sh("echo next"), RunOptions::default(), |_| {});
-    assert_eq!(ran.expect("it runs").stdout.text(), "next\n");
+    let spare = spare.expect("another is made ready");
+    // The end of a first process is not waited for by the run.
+    let helper = spare.parent().expect("it is there");
+    let collected = other_children(helper, &spare).any(|other| other.is_none());
+    assert!(collected, "the command's own has ended");
+    spare
+}
+
+fn other_child(of: i32, than: &Process) -> Process {
+    other_children(of, than).flatten().next().expect("there is another")
+}
+
+/// Looks again and again, without end for a test.
+fn other_children(of: i32, than: &Process) -> impl Iterator<Item = Option<Process>> {
+    let looks = std::iter::repeat_with(move || {
+        std::thread::yield_now();
+        processes().find(|other| other.parent() == Some(of) && other.0 != than.0)
+    });
+    looks.take(1_000_000)
 }
 
 /// A process of this machine.
@@ -94,6 +137,11 @@ fn processes() -> impl Iterator<Item = Process> {
 }
 
 impl Process {
+    fn signal(&self, signal: Signal) {
+        let pid = rustix::process::Pid::from_raw(self.0).expect("a number");
+        rustix::process::kill_process(pid, signal).expect("it is there");
+    }
+
     fn says(&self, mark: &str) -> bool {
         let arguments = std::fs::read_to_string(format!("/proc/{}/cmdline", self.0));
         arguments.is_ok_and(|arguments| arguments.contains(mark))
