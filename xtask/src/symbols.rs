@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::history::fetched;
 use crate::house::House;
+use crate::languages::more_sources;
 use crate::step::{Outcome, one_line, run as run_command};
 
 /// Rust, and C in the sources that a crate brings along.
@@ -52,9 +53,27 @@ const DEBIAN: [&str; 8] = [
 /// The program to compare with, and the libraries that it alone needs.
 const CTAGS: [&str; 3] = ["universal-ctags", "libjansson4", "libyaml-0-2"];
 
-/// Runs the example that compares, with what could be fetched. Only fetching may be skipped: what is
-/// there is judged, and the languages that are missing are named.
+/// How many names of a language every test asks for in each package.
+const ASKED: &str = "12";
+
+/// Runs the example that compares, with what could be fetched.
 pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
+    run(house, ASKED, Ok(Vec::new()))
+}
+
+/// The same with more packages, and with so many names of each.
+pub(crate) fn accuracy_with(house: &House, asked: &str) -> Result<Outcome> {
+    run(house, asked, more_sources(house))
+}
+
+/// One package of Debian, unpacked.
+pub(crate) fn debian_package(house: &House, package: &str) -> Result<PathBuf> {
+    let found = debian(&house.cache(&format!("debian-{package}")), &[package])?;
+    found.into_iter().next().context("no package")
+}
+
+/// Only fetching may be skipped: what is there is judged, and the languages that are missing are named.
+fn run(house: &House, asked: &str, more: Result<Vec<PathBuf>>) -> Result<Outcome> {
     let cache = house.cache("symbols");
     let ctags = match universal_ctags(&cache.join("ctags")) {
         Ok(ctags) => ctags,
@@ -64,12 +83,13 @@ pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
     };
     let mut directories = Vec::new();
     let mut reasons = Vec::new();
-    let sources: [(&str, Result<Vec<PathBuf>>); 5] = [
+    let sources: [(&str, Result<Vec<PathBuf>>); 6] = [
         ("Rust and C from crates.io", crates(&cache.join("crates"))),
         ("JavaScript, TypeScript, Bash, C++ and Java from npm", npm(&cache.join("npm"))),
         ("Python from PyPI", python(&cache.join("wheels"), &WHEELS, "--only-binary=:all:")),
         ("C# from PyPI", python(&cache.join("sources"), &SOURCES, "--no-binary=:all:")),
         ("Go, PHP and Ruby from Debian", debian(&cache.join("debian"), &DEBIAN)),
+        ("more JavaScript, C++ and C#", more),
     ];
     for (what, source) in sources {
         match source {
@@ -80,7 +100,7 @@ pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
     if !directories.is_empty() {
         // The program that the tests have built, as for the replay of history.
         let mut command = Command::new(house.example("debug", "symbol_accuracy"));
-        command.args(directories).envs(ctags);
+        command.args(["--asked", asked]).args(directories).envs(ctags);
         run_command(&mut command)?;
     }
     Ok(if reasons.is_empty() { Outcome::Passed } else { skipped("part of the packages", &reasons) })

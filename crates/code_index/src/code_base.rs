@@ -1,31 +1,36 @@
 //! The project as searches see it: its files, by a walk or narrowed by an index.
 
+mod header_language;
 mod listed;
+
+pub(crate) use header_language::project_headers;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use workspace::{
     EntryKind, EntryMeta, Error, Flow, OpenFile, Opener, RelPath, Visitor, WalkEntry, WalkReport,
     Workspace,
 };
 
-use crate::SearchScope;
 use crate::index::TrigramPlan;
-use crate::live::{Built, IndexOptions, IndexStatus, LiveIndex, MappedTable};
+use crate::live::{Built, IndexOptions, IndexStatus, ListedFiles, LiveIndex, MappedTable};
 use crate::lookup::TableReport;
+use crate::{Language, SearchScope};
 
 /// The files of a project, ready to be searched.
 pub struct CodeBase {
     workspace: Arc<Workspace>,
     index: Option<LiveIndex>,
+    /// What headers are that could be C or C++; see `header_language.rs`.
+    headers: OnceLock<Language>,
 }
 
 impl CodeBase {
     /// A project without an index: every search walks.
     pub fn new(workspace: Arc<Workspace>) -> CodeBase {
-        CodeBase { workspace, index: None }
+        CodeBase { workspace, index: None, headers: OnceLock::new() }
     }
 
     /// A project with an index in the directory `cache`, which must lie outside of it. Nothing is
@@ -36,7 +41,7 @@ impl CodeBase {
         options: IndexOptions,
     ) -> CodeBase {
         let index = LiveIndex::new(Arc::clone(&workspace), cache, options);
-        CodeBase { workspace, index: Some(index) }
+        CodeBase { workspace, index: Some(index), headers: OnceLock::new() }
     }
 
     /// The project.
@@ -103,6 +108,28 @@ impl CodeBase {
         visit: &mut dyn FnMut(&[u8]) -> Flow,
     ) -> Option<WalkReport> {
         self.index.as_ref()?.list(scope, visit)
+    }
+
+    /// Shows the paths of all files that `scope` covers and its filter accepts, each with those of
+    /// `plans`, one bit each, that it can match; none if only reading can tell.
+    pub(crate) fn list_with_plans(
+        &self,
+        plans: &[TrigramPlan],
+        scope: &SearchScope,
+        visit: &mut dyn FnMut(&[u8], u32),
+    ) -> Option<WalkReport> {
+        self.index.as_ref()?.list_with_plans(plans, scope, visit)
+    }
+
+    /// Visits files whose paths are known, as [`CodeBase::visit_matching`] does.
+    pub(crate) fn visit_listed<V: FileVisitor>(
+        &self,
+        listed: ListedFiles,
+        scope: &SearchScope,
+        cancel: &(dyn Fn() -> bool + Sync),
+        visitor: impl FnMut() -> V,
+    ) -> (WalkReport, Vec<V>) {
+        listed::visit(&self.workspace, listed, scope, cancel, visitor)
     }
 
     /// Whether there is any file that `scope` covers and its filter accepts.

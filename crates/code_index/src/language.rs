@@ -8,6 +8,7 @@ mod c_family;
 mod csharp;
 mod ecmascript;
 mod go;
+mod headers;
 mod java;
 mod php;
 mod python;
@@ -18,6 +19,7 @@ mod spec;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+pub(crate) use headers::{BUILD_FILE_BYTES, SourceCount};
 pub(crate) use spec::{Dollar, LanguageSpec, SymbolSource};
 use workspace::RelPath;
 
@@ -78,11 +80,21 @@ impl Language {
 
     /// The language of a file by its name and, where the name does not decide, by its text: the
     /// first line of a script names its interpreter, and a header may be C++. `text` is the file or
-    /// as much of its beginning as is at hand.
+    /// as much of its beginning as is at hand. A header that could be either is taken for C; see
+    /// [`CodeBase::language_of`](crate::CodeBase::language_of) for files of a project.
     pub fn of_file(path: &RelPath, text: &[u8]) -> Option<Language> {
+        Language::in_project(path, text, || Language::C)
+    }
+
+    /// The same, where `project` tells what the project's headers are unless they say themselves.
+    pub(crate) fn in_project(
+        path: &RelPath,
+        text: &[u8],
+        project: impl FnOnce() -> Language,
+    ) -> Option<Language> {
         match Language::of(path) {
-            Some(Language::C) if path.extension() == Some(b"h") && is_cpp_header(text) => {
-                Some(Language::Cpp)
+            Some(Language::C) if path.extension() == Some(b"h") => {
+                Some(headers::header_language(text, project))
             }
             Some(language) => Some(language),
             None if path.extension().is_none() => by_first_line(text),
@@ -166,35 +178,6 @@ fn by_interpreter(program: &[u8]) -> Option<Language> {
         language.spec().interpreters.iter().any(|known| known.as_bytes() == &program[..end])
     };
     Language::ALL.into_iter().find(named)
-}
-
-/// Whether a header has what only C++ has, at the beginning of a line and as code would have it.
-fn is_cpp_header(text: &[u8]) -> bool {
-    let words: [&[u8]; 5] = [b"class", b"namespace", b"template", b"public:", b"private:"];
-    words.into_iter().any(|word| {
-        memchr::memmem::find_iter(text, word).any(|at| {
-            let line = text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            let rest = text[at + word.len()..].split(|byte| *byte == b'\n').next();
-            let before = line.trim_ascii();
-            (before.is_empty() || before == b"inline" || before == b"using")
-                && is_cpp_line(word, rest.unwrap_or_default().trim_ascii_end())
-        })
-    })
-}
-
-/// Whether a line that begins with `word` is C++ and not a sentence of a comment.
-fn is_cpp_line(word: &[u8], rest: &[u8]) -> bool {
-    match word {
-        b"template" => rest.trim_ascii_start().starts_with(b"<"),
-        b"public:" | b"private:" => rest.is_empty(),
-        _ => {
-            rest.starts_with(b" ") && matches!(rest.last(), Some(b'{' | b';' | b':' | b'}' | b','))
-                || rest.trim_ascii_start().iter().all(|byte| {
-                    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'{' | b' ')
-                }) && rest.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).count()
-                    == 1
-        }
-    }
 }
 
 #[cfg(test)]

@@ -44,7 +44,9 @@ pub use lookup::{
     find_references, outline_file, rename_in,
 };
 pub use pattern::PatternError;
-pub use ranking::{RankedFile, RankedFiles, RankedQuery, Snippet, search_ranked};
+pub use ranking::{
+    Enclosing, RankedFile, RankedFiles, RankedQuery, RankingWeights, Snippet, search_ranked,
+};
 pub use scope::SearchScope;
 pub use symbols::{FileSymbols, Role, Symbol, SymbolKind, file_symbols};
 pub use text_search::{

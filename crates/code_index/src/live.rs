@@ -141,6 +141,21 @@ impl LiveIndex {
         Some(ListedFiles { files, report: state.report_on(&scope.start) })
     }
 
+    /// Shows all files of `scope` with those of `plans`, one bit each, that they can match; none if
+    /// the index cannot say at this moment.
+    pub(crate) fn list_with_plans(
+        &self,
+        plans: &[TrigramPlan],
+        scope: &SearchScope,
+        visit: &mut dyn FnMut(&[u8], u32),
+    ) -> Option<WalkReport> {
+        let state = self.ready(true, scope)?;
+        let start = scope.start.as_bytes();
+        let accepts = |path: &[u8]| scope.filter.accepts_bytes(path, start);
+        state.files.for_each_with_plans(plans, &scope.start, accepts, visit);
+        Some(state.report_on(&scope.start))
+    }
+
     /// Shows the paths of all files of `scope` in path order, until told to stop; none if the index
     /// cannot say at this moment.
     pub(crate) fn list(

@@ -1,10 +1,14 @@
 //! Ranked search for words and identifiers.
 //!
-//! Files are looked at once. From each, a few numbers are kept; when all have been seen, it is known
-//! how rare each term is, and the files can be put in order. The best are then read again for the
-//! lines to show.
+//! Files are looked at once, or those that an index finds most promising. From each, a few numbers
+//! are kept; when all have been seen, it is known how rare each term is, and the files can be put in
+//! order. The best are then read again for the lines to show. `docs/ranking.md` says what counts.
 
+mod blocks;
 mod definition;
+mod enclosing;
+mod in_path;
+mod nominees;
 #[cfg(test)]
 mod quality;
 mod question;
@@ -13,6 +17,7 @@ mod score;
 mod snippet;
 mod standing;
 mod synonyms;
+mod weights;
 mod words;
 
 use std::cmp::Ordering;
@@ -23,12 +28,17 @@ use workspace::{Error, Flow, OpenFile, RelPath, Text, WalkReport};
 
 use crate::SearchScope;
 use crate::code_base::{CodeBase, FileVisitor, FoundFile};
-use question::Question;
-use scan::{CLEAR, Findings, Scanner};
-use score::{FileFindings, Weights};
+use crate::live::ListedFiles;
+pub use enclosing::Enclosing;
+use in_path::InPath;
+use nominees::{MAX_READ, Nominees};
+use question::{AsksFor, Question};
+use scan::{Findings, Scanner};
+use score::{FileFindings, Scoring};
 pub use snippet::Snippet;
 use snippet::snippet;
-use standing::standing;
+use standing::Standing;
+pub use weights::RankingWeights;
 
 /// How many skipped files are named.
 const MAX_NAMED: usize = 20;
@@ -46,6 +56,8 @@ pub struct RankedQuery {
     pub snippet_lines: usize,
     /// Characters of a line to show.
     pub max_line_chars: usize,
+    /// What counts how much.
+    pub weights: RankingWeights,
 }
 
 /// A file that answers.
@@ -64,7 +76,8 @@ pub struct RankedFile {
 pub struct RankedFiles {
     /// The files, best first.
     pub files: Vec<RankedFile>,
-    /// Files that have anything of what was asked for.
+    /// Files that have anything of what was asked for. In a large project, where only the most
+    /// promising files are read, those that can have it.
     pub total: u64,
     /// Files that there are.
     pub files_searched: u64,
@@ -81,42 +94,48 @@ pub fn search_ranked(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<RankedFiles, Error> {
-    let question = Question::new(&query.text, query.natural);
+    let question = Question::new(&query.text, query.natural, &query.weights);
     let Some(scanner) = Scanner::new(&question) else { return Ok(RankedFiles::default()) };
     let worker = || RankingWorker {
         scanner: &scanner,
         scope,
-        about_tests: question.about_tests,
+        asks_for: &question.asks_for,
         files: Vec::new(),
         visited: 0,
         too_large: BTreeSet::new(),
         timed_out: false,
     };
-    let plan = scanner.plan();
-    let (mut walk, mut workers) = code.visit_matching(scope, &plan, cancel, worker)?;
-    let visited: u64 = workers.iter().map(|worker| worker.visited).sum();
-    if !plan.is_all() && visited < walk.files {
-        // An index may have left out files that have nothing of the query but in their names.
-        let seen: BTreeSet<RelPath> =
-            workers.iter().flat_map(|worker| &worker.files).map(|file| file.path.clone()).collect();
-        let by_name = || ByName { seen: &seen, worker: worker() };
-        let (_, named) = code.visit(scope, cancel, by_name)?;
-        workers.extend(named.into_iter().map(|by_name| by_name.worker));
-    }
-    let mut ranked = RankedFiles { files_searched: walk.files.max(visited), ..Default::default() };
+    let mut nominated = nominees(code, &scanner, scope);
+    let (mut walk, workers) = match &mut nominated {
+        Some((nominees, report)) => {
+            let weights: Vec<f32> = scanner.terms.iter().map(|term| term.weight).collect();
+            let files = nominees.most_promising(&weights, |path| {
+                Standing::by_path(path.as_bytes(), &question.asks_for).factor(&query.weights)
+            });
+            code.visit_listed(ListedFiles { files, report: report.clone() }, scope, cancel, worker)
+        }
+        None => code.visit(scope, cancel, worker)?,
+    };
     let mut files: Vec<FileFindings> = Vec::new();
     let mut too_large = BTreeSet::new();
+    let mut visited = 0;
     for worker in workers {
+        visited += worker.visited;
         walk.timed_out |= worker.timed_out;
         too_large.extend(worker.too_large);
         files.extend(worker.files);
     }
-    ranked.walk = walk;
-    ranked.total = files.len() as u64;
+    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let all = walk.files.max(visited);
+    // Where not every file was read, those that may answer are counted.
+    let unread = nominated.as_ref().map(|(nominees, _)| nominees);
+    let unread = unread.filter(|nominees| nominees.count() > MAX_READ);
+    let total = unread.map_or(files.len(), Nominees::count) as u64;
+    let having = unread.map(|nominees| nominees.having(&files));
+    let mut ranked = RankedFiles { files_searched: all, total, walk, ..RankedFiles::default() };
     ranked.too_large = (too_large.len() as u64, too_large.into_iter().take(MAX_NAMED).collect());
-    let weights = Weights::new(&scanner.terms, &files, ranked.files_searched);
-    let best = best_files(&scanner, &weights, files, scope.max_results);
-    for (score, path) in best {
+    let scoring = Scoring::new(query.weights, &scanner.terms, &files, all, having.as_deref());
+    for (score, path) in best_files(&scoring, files, scope.max_results) {
         if cancel() {
             ranked.walk.cancelled = true;
             break;
@@ -128,20 +147,37 @@ pub fn search_ranked(
             continue;
         };
         let lines = query.snippet_lines;
-        let snippet = snippet(&scanner, &weights.rarity, &text, lines, query.max_line_chars);
+        let snippet = snippet(&scanner, &scoring.rarity, &text, lines, query.max_line_chars);
         ranked.files.push(RankedFile { path, score, snippet });
     }
     Ok(ranked)
 }
 
-/// The best of the files with their scores; equals in path order.
-fn best_files(
+/// The files that may answer, by an index. None if there is none, or if it tells nothing because all
+/// terms are too short for it.
+fn nominees(
+    code: &CodeBase,
     scanner: &Scanner,
-    weights: &Weights,
-    files: Vec<FileFindings>,
-    wanted: usize,
-) -> Vec<(f32, RelPath)> {
-    let score = |file: FileFindings| (weights.score(&scanner.terms, &file), file.path);
+    scope: &SearchScope,
+) -> Option<(Nominees, WalkReport)> {
+    let plans = scanner.plans();
+    let tells = |term: &usize| !plans[*term].is_all();
+    let telling = (0..plans.len()).filter(tells).fold(0, |set, term| set | 1 << term);
+    if telling == 0 {
+        return None;
+    }
+    let mut nominees = Nominees::new(scanner.terms.len(), telling);
+    let report = code.list_with_plans(&plans, scope, &mut |path, terms| {
+        let is_named = scanner.hits(path).next().is_some();
+        let name_terms = if is_named { InPath::new(scanner, path).name_terms() } else { 0 };
+        nominees.add(terms, name_terms, || RelPath::from_bytes(path).ok());
+    })?;
+    Some((nominees, report))
+}
+
+/// The best of the files with their scores; equals in path order.
+fn best_files(scoring: &Scoring, files: Vec<FileFindings>, wanted: usize) -> Vec<(f32, RelPath)> {
+    let score = |file: FileFindings| (scoring.score(&file), file.path);
     let mut scored: Vec<(f32, RelPath)> = files.into_iter().map(score).collect();
     let by_score = |a: &(f32, RelPath), b: &(f32, RelPath)| -> Ordering {
         b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1))
@@ -158,7 +194,7 @@ fn best_files(
 struct RankingWorker<'a> {
     scanner: &'a Scanner,
     scope: &'a SearchScope,
-    about_tests: bool,
+    asks_for: &'a AsksFor,
     files: Vec<FileFindings>,
     visited: u64,
     too_large: BTreeSet<RelPath>,
@@ -173,53 +209,16 @@ impl RankingWorker<'_> {
             return;
         }
         let Some(text) = text_of(file, self.scope.max_file_bytes) else { return };
-        let InPath { in_directories, in_name, name_share } = self.in_path(&path);
-        let is_in_path = |hits: &[f32]| hits.iter().any(|quality| *quality > 0.0);
+        let in_path = InPath::new(self.scanner, path.as_bytes());
         let body = match self.scanner.scan(&text) {
             Some(body) => body,
-            None if is_in_path(&in_name) => {
-                let none = vec![0.0; self.scanner.terms.len()];
-                Findings { hits: none.clone(), definitions: none, ..Findings::default() }
-            }
+            None if in_path.name_terms() != 0 => Findings::nothing(self.scanner.terms.len()),
             None => return,
         };
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        let standing = standing(&path, &text, self.about_tests);
-        let found =
-            FileFindings { path, length, standing, body, in_name, in_directories, name_share };
-        self.files.push(found);
+        let standing = Standing::of(path.as_bytes(), &text, self.asks_for);
+        self.files.push(FileFindings { path, length, standing, body, in_path });
     }
-
-    fn in_path(&self, path: &RelPath) -> InPath {
-        let bytes = path.as_bytes();
-        let name = memchr::memrchr(b'/', bytes).map_or(0, |slash| slash + 1);
-        // What follows the first dot says what a file is, not what it is about.
-        let stem = memchr::memchr(b'.', &bytes[name..]).map_or(bytes.len(), |dot| name + dot);
-        let none = vec![0.0; self.scanner.terms.len()];
-        let mut found = InPath { in_directories: none.clone(), in_name: none, name_share: 0.0 };
-        let mut asked_for = BTreeSet::new();
-        for hit in self.scanner.hits(&bytes[..stem]) {
-            let is_name = hit.start >= name;
-            let field = if is_name { &mut found.in_name } else { &mut found.in_directories };
-            field[hit.term] = hit.quality.max(field[hit.term]);
-            if is_name && hit.quality >= CLEAR && self.scanner.terms[hit.term].is_needed {
-                asked_for.insert(hit.start);
-            }
-        }
-        let parts = words::count_parts(&bytes[name..stem]).max(1);
-        found.name_share = asked_for.len().min(parts) as f32 / parts as f32;
-        found
-    }
-}
-
-/// What a path has of the terms.
-struct InPath {
-    /// Per term, the best quality of its hits in the names of directories.
-    in_directories: Vec<f32>,
-    /// Per term, the best quality of its hits in the name of the file.
-    in_name: Vec<f32>,
-    /// The share of the file's name that was asked for.
-    name_share: f32,
 }
 
 impl FileVisitor for RankingWorker<'_> {
@@ -234,23 +233,6 @@ impl FileVisitor for RankingWorker<'_> {
             self.look_at(file);
         }
         Flow::Continue
-    }
-}
-
-/// Looks at files that have something of the query in their names and were not seen before.
-struct ByName<'s, 'a> {
-    seen: &'s BTreeSet<RelPath>,
-    worker: RankingWorker<'a>,
-}
-
-impl FileVisitor for ByName<'_, '_> {
-    fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
-        let path = file.path();
-        let is_named = || self.worker.in_path(&path).in_name.iter().any(|quality| *quality > 0.0);
-        if self.seen.contains(&path) || !is_named() {
-            return Flow::Continue;
-        }
-        self.worker.visit(file)
     }
 }
 

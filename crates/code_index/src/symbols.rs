@@ -8,6 +8,7 @@
 mod assemble;
 mod c_family;
 mod cut_bodies;
+mod cut_macros;
 mod kind;
 mod occurrences;
 mod parsers;

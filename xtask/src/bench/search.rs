@@ -11,7 +11,7 @@ mod questions;
 mod result_set;
 mod rivals;
 mod sample;
-mod server;
+pub(crate) mod server;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -11,10 +11,10 @@ use super::project_files::ProjectFiles;
 
 /// Endings of languages in which one file uses another, and which are not resolved.
 const EXTENSIONS: &[&str] = &[
-    "astro", "bash", "cjsx", "clj", "cljs", "coffee", "cr", "cs", "css", "d", "dart", "elm", "erl",
-    "ex", "exs", "fs", "graphql", "groovy", "hs", "jl", "kt", "kts", "less", "lua", "m", "ml",
-    "mli", "mm", "nim", "pl", "pm", "proto", "r", "sass", "scala", "scss", "sh", "sol", "swift",
-    "thrift", "vb", "zig", "zsh",
+    "astro", "bash", "cjsx", "clj", "cljs", "coffee", "cr", "css", "d", "dart", "elm", "erl", "ex",
+    "exs", "fs", "graphql", "groovy", "hs", "jl", "kt", "kts", "less", "lua", "m", "ml", "mli",
+    "mm", "nim", "pl", "pm", "proto", "r", "sass", "scala", "scss", "sh", "sol", "swift", "thrift",
+    "vb", "zig", "zsh",
 ];
 
 /// What such a line begins with.

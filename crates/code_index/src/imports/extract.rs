@@ -1,6 +1,7 @@
 //! Import statements from syntax trees.
 
 mod c;
+mod csharp;
 mod go;
 mod java;
 mod javascript;
@@ -25,6 +26,26 @@ pub(crate) struct FileFacts {
     pub(super) defines: Vec<String>,
     /// The modules it declares; only Rust has them.
     pub(super) modules: Vec<DeclaredModule>,
+    /// The package that a Go file says it belongs to.
+    pub(super) package: Option<String>,
+    /// What a C# file defines.
+    pub(super) types: Vec<DefinedType>,
+    /// The namespaces of a C# file and those around them.
+    pub(super) around: Vec<String>,
+    /// The namespaces whose types a C# file can name without a directive.
+    pub(super) visible: Vec<String>,
+    /// The names in a C# file that may be types, in order.
+    pub(super) used: Vec<String>,
+    /// The names behind a dot in a C# file, in order.
+    pub(super) members: Vec<String>,
+}
+
+/// A type of C#, or a method that its class adds to another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DefinedType {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) is_extension: bool,
 }
 
 /// `mod name;` or `mod name { … }`.
@@ -48,6 +69,7 @@ pub(crate) enum Dialect {
     Go,
     Java,
     C,
+    CSharp,
     Php,
     Ruby,
 }
@@ -79,7 +101,7 @@ pub(crate) fn extract(
         scripts = javascript::only_scripts(bytes);
         (Language::TypeScript, scripts.as_slice())
     } else {
-        (Language::of(path)?, bytes)
+        (Language::of_file(path, bytes)?, bytes)
     };
     let tree = syntax::parse(language, bytes, is_over)?;
     let source = SourceText::new(bytes);
@@ -91,6 +113,7 @@ pub(crate) fn extract(
         Dialect::Go => go::facts(&source, root),
         Dialect::Java => java::facts(&source, root),
         Dialect::C => c::facts(&source, root),
+        Dialect::CSharp => csharp::facts(&source, root),
         Dialect::Php => php::facts(&source, root),
         Dialect::Ruby => ruby::facts(&source, root),
     })

@@ -1,6 +1,6 @@
 //! The graph of imports, as far as it is known.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use workspace::RelPath;
@@ -64,11 +64,43 @@ impl Graph {
                 }
             },
         );
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort();
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut found: BTreeSet<RelPath> = found.into_iter().collect();
+        found.extend(self.note_types(&found));
         for path in found {
             self.add(path);
         }
+    }
+
+    /// Makes what a file defines known before the files that use it are resolved.
+    pub(super) fn note_target(&mut self, path: &RelPath) {
+        for path in self.note_types(&BTreeSet::from([path.clone()])) {
+            self.add(path);
+        }
+    }
+
+    /// Notes the types of C# files. Gives back the files that use one which was not known when their
+    /// imports were resolved; they are to be resolved again.
+    fn note_types(&mut self, paths: &BTreeSet<RelPath>) -> BTreeSet<RelPath> {
+        let mut new = HashSet::new();
+        for path in paths.iter().filter(|path| Dialect::of(path) == Some(Dialect::CSharp)) {
+            let facts = self.resolver.facts(path);
+            if self.resolver.csharp_types().note(path, &facts) {
+                new.extend(facts.defines.iter().cloned());
+            }
+        }
+        if new.is_empty() {
+            return BTreeSet::new();
+        }
+        let uses_new = |path: &&RelPath| {
+            let facts = self.resolver.facts(path);
+            facts.used.iter().chain(&facts.members).any(|name| new.contains(name))
+        };
+        let again: BTreeSet<RelPath> = self.edges.keys().filter(uses_new).cloned().collect();
+        for list in self.importers.values_mut() {
+            list.retain(|(from, _)| !again.contains(from));
+        }
+        again
     }
 
     fn add(&mut self, path: RelPath) {
@@ -95,10 +127,14 @@ impl Graph {
     /// The imports that lead to a file, by path and line.
     pub(super) fn importers_of(&self, file: &RelPath) -> Vec<(&RelPath, &Edge)> {
         let direct = self.importers.get(file).into_iter().flatten();
-        let package = Some(dir_of(file)).filter(|_| {
-            Dialect::of(file) == Some(Dialect::Go) && !name_of(file).ends_with("_test.go")
-        });
-        let package = package.and_then(|dir| self.by_directory.get(&dir)).into_iter().flatten();
+        let dir = dir_of(file);
+        let is_go = Dialect::of(file) == Some(Dialect::Go);
+        // Only the tests beside it see what a test file has, and only of the package itself.
+        let is_test = is_go && name_of(file).ends_with("_test.go");
+        let is_outer = is_test && self.is_external_test(file);
+        let package = self.by_directory.get(&dir).filter(|_| is_go && !is_outer);
+        let package =
+            package.into_iter().flatten().filter(|(from, _)| !is_test || dir_of(from) == dir);
         let mut found: Vec<(&RelPath, &Edge)> = direct
             .chain(package)
             .filter_map(|(from, index)| {
@@ -108,6 +144,11 @@ impl Graph {
             .collect();
         found.sort_by_key(|(from, edge)| (*from, edge.import.line));
         found
+    }
+
+    /// Whether a Go file is of the package `x_test` beside `x`, which it can only import.
+    fn is_external_test(&self, file: &RelPath) -> bool {
+        self.resolver.facts(file).package.as_ref().is_some_and(|name| name.ends_with("_test"))
     }
 
     /// All imports that are known.

@@ -108,6 +108,7 @@ fn gather(graph: &mut Graph, query: &ImpactQuery, found: &mut Impact) {
         }
         let mut mentions = Mentions::default();
         for (path, _) in &level {
+            graph.note_target(path);
             mentions.add(Mentions::of_file(&graph.resolver, path));
         }
         graph.load(&mentions);

@@ -9,7 +9,7 @@ use super::by_text;
 use super::extract::Dialect;
 use super::graph::{Edge, Graph};
 use super::mentions::Mentions;
-use super::project_files::{ProjectFiles, name_of, stem_of};
+use super::project_files::{ProjectFiles, dir_of, name_of, stem_of};
 use super::reexports::{WantedNames, takers};
 use super::resolve::ImportResolver;
 use super::target::{ImportTarget, interpret};
@@ -153,6 +153,7 @@ fn of_file(graph: &mut Graph, path: &RelPath, wanted: WantedNames) -> Vec<Import
 
 /// Makes all direct importers of a file known.
 pub(super) fn load_importers(graph: &mut Graph, path: &RelPath) {
+    graph.note_target(path);
     let mentions = Mentions::of_file(&graph.resolver, path);
     graph.load(&mentions);
     let renamed = other_names(graph, path);
@@ -176,6 +177,7 @@ fn of_directory(graph: &mut Graph, dir: &RelPath) -> Vec<ImportHit> {
         inside.filter(|path| Dialect::of(path).is_some()).take(MAX_FILES).cloned().collect();
     let mut mentions = Mentions::default();
     for path in &inside {
+        graph.note_target(path);
         mentions.add(Mentions::of_file(&graph.resolver, path));
     }
     graph.load(&mentions);
@@ -184,7 +186,9 @@ fn of_directory(graph: &mut Graph, dir: &RelPath) -> Vec<ImportHit> {
     for path in &inside {
         for (from, edge) in graph.importers_of(path) {
             let is_new = seen.insert((from.clone(), edge.import.line, edge.to.place.clone()));
-            if is_new && !from.starts_with(dir) {
+            // A test of another package beside the files imports them as others do.
+            let is_beside = edge.to.place == ImportPlace::Directory(dir_of(from));
+            if is_new && (is_beside || !from.starts_with(dir)) {
                 hits.push(ImportHit { from: from.clone(), edge: edge.clone(), via: None });
             }
         }

@@ -43,7 +43,7 @@ impl Mentions {
         let stem = stem_of(path);
         let dir = dir_of(path);
         let dialect = Dialect::of(path);
-        if dialect != Some(Dialect::Go) {
+        if !matches!(dialect, Some(Dialect::Go | Dialect::CSharp)) {
             found.words.insert(stem.clone());
         }
         match dialect {
@@ -65,6 +65,14 @@ impl Mentions {
             Some(Dialect::Go) => {
                 found.words.insert(name_of(&dir));
                 found.words.extend(resolver.go().module_paths(&dir).map(str::to_owned));
+            }
+            // Types are named after what the file says, not after the file. An attribute is used
+            // without the end of its name.
+            Some(Dialect::CSharp) => {
+                for name in &resolver.facts(path).defines {
+                    found.words.extend(name.strip_suffix("Attribute").map(str::to_owned));
+                    found.words.insert(name.clone());
+                }
             }
             _ => {}
         }

@@ -3,7 +3,9 @@
 mod c;
 mod cargo;
 mod composer;
+mod csharp;
 mod go;
+mod include_paths;
 mod java;
 mod javascript;
 mod php;
@@ -35,6 +37,8 @@ pub(super) struct ImportResolver {
     go: OnceLock<GoModules>,
     python: OnceLock<python::Roots>,
     composer: OnceLock<composer::Prefixes>,
+    includes: include_paths::IncludePaths,
+    csharp_types: csharp::KnownTypes,
 }
 
 impl ImportResolver {
@@ -47,6 +51,8 @@ impl ImportResolver {
             go: OnceLock::new(),
             python: OnceLock::new(),
             composer: OnceLock::new(),
+            includes: include_paths::IncludePaths::default(),
+            csharp_types: csharp::KnownTypes::default(),
         }
     }
 
@@ -60,6 +66,7 @@ impl ImportResolver {
             Some(Dialect::Go) => self.go().resolve(import),
             Some(Dialect::Java) => java::resolve(self, from, import),
             Some(Dialect::C) => c::resolve(self, from, import),
+            Some(Dialect::CSharp) => csharp::resolve(self, from, import),
             Some(Dialect::Php) => php::resolve(self, from, import),
             Some(Dialect::Ruby) => ruby::resolve(self, from, import),
             None => Vec::new(),
@@ -86,6 +93,14 @@ impl ImportResolver {
 
     fn python(&self) -> &python::Roots {
         self.python.get_or_init(|| python::Roots::find(self.files.paths()))
+    }
+
+    fn includes(&self) -> &include_paths::IncludePaths {
+        &self.includes
+    }
+
+    pub(super) fn csharp_types(&self) -> &csharp::KnownTypes {
+        &self.csharp_types
     }
 
     fn composer(&self) -> &composer::Prefixes {

@@ -4,6 +4,7 @@ mod in_memory;
 mod narrowing;
 mod questions;
 mod resolution;
+mod resolution_compiled;
 mod statements;
 
 use std::sync::Arc;

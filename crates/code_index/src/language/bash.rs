@@ -28,6 +28,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     names: NameRules { dollar: Dollar::Mark, hyphen: true, ..NameRules::PLAIN },
     keywords: "case do done elif else esac fi for function if in select then until while time",
     privacy: Privacy::Underscore,
+    top_level_first: false,
     imports: None,
 };
 

@@ -24,6 +24,7 @@ pub(super) const C: LanguageSpec = LanguageSpec {
         typedef union unsigned void volatile while _Bool _Complex _Atomic _Generic _Noreturn \
         _Static_assert _Thread_local",
     privacy: Privacy::IfWord(&["static"]),
+    top_level_first: false,
     imports: Some(Dialect::C),
 };
 
@@ -51,5 +52,6 @@ pub(super) const CPP: LanguageSpec = LanguageSpec {
         typedef typeid typename union unsigned using virtual void volatile wchar_t while xor \
         xor_eq",
     privacy: Privacy::IfWord(&["static"]),
+    top_level_first: false,
     imports: Some(Dialect::C),
 };

@@ -2,6 +2,7 @@
 
 use super::java::{after_type, in_header};
 use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
+use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore, begins_expression};
 
 pub(super) const ROW: LanguageSpec = LanguageSpec {
@@ -35,7 +36,8 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
         sealed short sizeof stackalloc static string struct switch this throw true try typeof \
         uint ulong unchecked unsafe ushort using virtual void volatile while",
     privacy: Privacy::IfWord(&["private", "protected"]),
-    imports: None,
+    top_level_first: false,
+    imports: Some(Dialect::CSharp),
 };
 
 fn could_define(name: &NameContext<'_>, before: TokenBefore<'_>) -> Chance {

@@ -28,6 +28,7 @@ pub(super) const JAVASCRIPT: LanguageSpec = LanguageSpec {
         interface let new null package private protected public return static super switch \
         this throw true try typeof var void while with yield",
     privacy: Privacy::UnlessWord(&["export", "exports"]),
+    top_level_first: true,
     imports: Some(Dialect::JavaScript),
 };
 
@@ -57,6 +58,7 @@ pub(super) const TYPESCRIPT: LanguageSpec = LanguageSpec {
         protected public return static string super switch symbol this throw true try typeof \
         undefined unknown var void while with yield",
     privacy: Privacy::UnlessWord(&["export", "exports"]),
+    top_level_first: true,
     imports: Some(Dialect::JavaScript),
 };
 

@@ -21,6 +21,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     keywords: "break case chan const continue default defer else fallthrough for func go goto if \
         import interface map package range return select struct switch type var _",
     privacy: Privacy::Lowercase,
+    top_level_first: false,
     imports: Some(Dialect::Go),
 };
 

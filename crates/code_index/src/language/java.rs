@@ -24,6 +24,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
         short static strictfp super switch synchronized this throw throws transient true try \
         void volatile while _",
     privacy: Privacy::IfWord(&["private", "protected"]),
+    top_level_first: false,
     imports: Some(Dialect::Java),
 };
 

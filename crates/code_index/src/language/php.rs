@@ -35,6 +35,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
         namespace new or print private protected public readonly require require_once return \
         static switch throw trait try unset use var while xor yield",
     privacy: Privacy::IfWord(&["private", "protected"]),
+    top_level_first: false,
     imports: Some(Dialect::Php),
 };
 

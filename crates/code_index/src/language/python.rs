@@ -22,6 +22,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
         except finally for from global if import in is lambda nonlocal not or pass raise \
         return try while with yield",
     privacy: Privacy::Underscore,
+    top_level_first: false,
     imports: Some(Dialect::Python),
 };
 

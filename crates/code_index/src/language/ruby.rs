@@ -30,6 +30,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
         for if in module next nil not or redo rescue retry return self super then true undef \
         unless until when while yield __FILE__ __LINE__ __ENCODING__",
     privacy: Privacy::Underscore,
+    top_level_first: false,
     imports: Some(Dialect::Ruby),
 };
 

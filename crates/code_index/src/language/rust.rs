@@ -25,6 +25,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
         type unsafe use where while abstract become box do final gen macro override priv try \
         typeof unsized virtual yield _",
     privacy: Privacy::UnlessWord(&["pub"]),
+    top_level_first: false,
     imports: Some(Dialect::Rust),
 };
 

@@ -38,6 +38,9 @@ pub(crate) struct LanguageSpec {
     /// Words that cannot be names, separated by spaces.
     pub(crate) keywords: &'static str,
     pub(crate) privacy: Privacy,
+    /// Whether what stands in nothing else is meant before what does, as in languages whose files are
+    /// modules. Their programs are bundled, too.
+    pub(crate) top_level_first: bool,
     /// How imports are read and resolved; none if they are not.
     pub(crate) imports: Option<Dialect>,
 }

@@ -48,25 +48,6 @@ fn scripts_say_what_they_are() {
     assert_eq!(Language::of_file(&path("a.txt"), b"#!/bin/sh\n"), None);
 }
 
-#[test]
-fn a_header_with_classes_is_cpp() {
-    let table = [
-        ("int f(void);\n", Language::C),
-        ("/*\n * class of device\n   class of its own, said he\n */\n", Language::C),
-        ("struct class { int a; };\n", Language::C),
-        ("class Foo;\n", Language::Cpp),
-        ("class Foo : public Bar {\n", Language::Cpp),
-        ("class Foo\n{\n", Language::Cpp),
-        ("namespace a::b {\n", Language::Cpp),
-        ("  template <typename T>\nT f();\n", Language::Cpp),
-        ("struct A {\n public:\n  A();\n};\n", Language::Cpp),
-        ("using namespace std;\n", Language::Cpp),
-    ];
-    for (text, language) in table {
-        assert_eq!(Language::of_file(&path("a.h"), text.as_bytes()), Some(language), "{text}");
-    }
-}
-
 /// The texts of all rows that one field has, sorted.
 fn all(field: fn(&LanguageSpec) -> &'static [&'static str]) -> Vec<&'static str> {
     let mut all: Vec<_> =

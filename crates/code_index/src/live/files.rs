@@ -34,6 +34,17 @@ struct Fresh {
     content: FreshContent,
 }
 
+impl Fresh {
+    /// Whether it can match.
+    fn admits(&self, plan: &TrigramPlan) -> bool {
+        match &self.content {
+            FreshContent::Unknown | FreshContent::Anything => true,
+            FreshContent::Nothing => plan.is_all(),
+            FreshContent::Text { trigrams, folds } => plan.admits(trigrams.as_slice(), *folds),
+        }
+    }
+}
+
 /// What is known of the content of a fresh file.
 enum FreshContent {
     /// Nothing yet, so that it may match anything.
@@ -244,11 +255,7 @@ impl LiveFiles {
         }
         let from_base = found.len();
         for path in self.overlay_beneath(start) {
-            let admits = self.overlay.get(path).is_some_and(|fresh| match &fresh.content {
-                FreshContent::Unknown | FreshContent::Anything => true,
-                FreshContent::Nothing => plan.is_all(),
-                FreshContent::Text { trigrams, folds } => plan.admits(trigrams.as_slice(), *folds),
-            });
+            let admits = self.overlay.get(path).is_some_and(|fresh| fresh.admits(plan));
             if admits && accepts(path.as_bytes()) {
                 found.push(path.clone());
             }
@@ -257,6 +264,31 @@ impl LiveFiles {
             found.sort_unstable();
         }
         found
+    }
+
+    /// Shows each file beneath `start` that `accepts` accepts with those of `plans`, one bit each,
+    /// that it can match; also files that match none. There are at most 32 plans.
+    pub(super) fn for_each_with_plans(
+        &self,
+        plans: &[TrigramPlan],
+        start: &RelPath,
+        mut accepts: impl FnMut(&[u8]) -> bool,
+        mut visit: impl FnMut(&[u8], u32),
+    ) {
+        if let Some(base) = &self.base {
+            let candidates: Vec<_> = plans.iter().map(|plan| base.candidates(plan)).collect();
+            for id in self.beneath(start).filter(|id| !bit(&self.outdated, *id)) {
+                let Some(path) = base.path(id).filter(|path| accepts(path)) else { continue };
+                let matched = candidates.iter().enumerate().filter(|(_, found)| found.contains(id));
+                visit(path, matched.fold(0, |set, (plan, _)| set | 1 << plan));
+            }
+        }
+        for path in self.overlay_beneath(start).filter(|path| accepts(path.as_bytes())) {
+            let Some(fresh) = self.overlay.get(path) else { continue };
+            let admits = |plan: &&TrigramPlan| fresh.admits(plan);
+            let matched = plans.iter().enumerate().filter(|(_, plan)| admits(plan));
+            visit(path.as_bytes(), matched.fold(0, |set, (plan, _)| set | 1 << plan));
+        }
     }
 
     /// How many files lie at or beneath `start`.

@@ -8,7 +8,7 @@ use workspace::{RelPath, WalkOptions};
 use super::symbol_cache::SymbolCache;
 use super::word_files::{WordFile, WordVisitor, read_text, until, visit_all_files};
 use crate::symbols::{Parsers, SymbolKind};
-use crate::{CodeBase, FileFilter, Language, SearchScope};
+use crate::{CodeBase, FileFilter, SearchScope};
 
 /// The time that parsing one file may take.
 const FILE_TIME: Duration = Duration::from_secs(5);
@@ -77,10 +77,10 @@ impl CodeBase {
         let mut collector = NameCollector::new(scope);
         let mut buffer = Vec::new();
         for path in changed.iter().take_while(|_| Instant::now() < scope.deadline) {
-            let Some(language) = Language::parsed(path) else { continue };
             let Ok(file) = self.workspace().open_file(path) else { continue };
             let Some(text) = read_text(&file, scope.max_file_bytes, &mut buffer) else { continue };
-            collector.visit(&WordFile { path: path.clone(), text, language: Some(language) });
+            let language = self.language_of(path, text);
+            collector.visit(&WordFile { path: path.clone(), text, language });
         }
         collector.names
     }

@@ -258,9 +258,9 @@ impl Examiner<'_> {
         let DefinitionSearch { code, query, scope, .. } = self.search;
         let path = &candidate.path;
         // What has gone or grown in the meantime defines nothing any more.
-        let Some(language) = Language::parsed(path) else { return };
         let Ok(file) = code.workspace().open_file(path) else { return };
         let Some(text) = read_text(&file, scope.max_file_bytes, buffer) else { return };
+        let Some(language) = code.language_of(path, text) else { return };
         self.files_read += 1;
         let word_file = WordFile { path: path.clone(), text, language: Some(language) };
         match &candidate.reason {

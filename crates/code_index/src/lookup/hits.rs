@@ -5,7 +5,9 @@ use workspace::RelPath;
 use super::by_text::{TextDefinition, TextLook};
 use super::definition_query::{Definition, DefinitionQuery};
 use super::signature::{TextLines, signature};
-use super::standing::{DefinitionRank, remoteness};
+use super::standing::{
+    DefinitionGroup, DefinitionRank, KindStanding, is_elsewhere, remoteness, remoteness_of,
+};
 use super::symbol_name::Fit;
 use crate::Language;
 use crate::symbols::Symbol;
@@ -44,6 +46,7 @@ impl Hits {
         query: &DefinitionQuery,
     ) {
         let mut lines = None;
+        let mut remote = None;
         for symbol in symbols {
             let Some(fit) = fit(symbol, source.path, query) else { continue };
             let (start, end) = (symbol.name_at.start as usize, symbol.name_at.end as usize);
@@ -57,9 +60,13 @@ impl Hits {
             let standing = DefinitionRank {
                 by_text: false,
                 fit,
-                kind_rank: symbol.kind.rank(),
-                remoteness: remoteness(source.path),
+                group: DefinitionGroup::of(symbol.kind),
+                remoteness: *remote.get_or_insert_with(|| {
+                    remoteness_of(source.path, source.text, source.language)
+                }),
+                standing: KindStanding::of(symbol, source.language),
                 is_private: source.language.spec().privacy.hides(&symbol.name, &signature),
+                is_elsewhere: is_elsewhere(source.path, &query.name.name),
                 depth: source.path.depth(),
                 path: source.path.clone(),
                 line: symbol.line,
@@ -94,9 +101,11 @@ impl Hits {
         let standing = DefinitionRank {
             by_text: true,
             fit: Fit::Loose,
-            kind_rank: 0,
+            group: DefinitionGroup::Definition,
             remoteness: remoteness(path),
+            standing: KindStanding::Main,
             is_private: false,
+            is_elsewhere: is_elsewhere(path, &query.name.name),
             depth: path.depth(),
             path: path.clone(),
             line,

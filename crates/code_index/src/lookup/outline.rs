@@ -49,16 +49,20 @@ pub struct OutlineFiles {
 }
 
 /// The skeleton of a file that is open. None if it is not text or too large.
-pub fn outline_file(file: &OpenFile, scope: &SearchScope) -> Option<FileOutline> {
+pub fn outline_file(code: &CodeBase, file: &OpenFile, scope: &SearchScope) -> Option<FileOutline> {
     let mut buffer = Vec::new();
     let text = read_text(file, scope.max_file_bytes, &mut buffer)?;
     let until = (Instant::now() + scope.file_time).min(scope.deadline);
-    Some(outline_text(file.path(), text, until))
+    Some(outline_text(code.language_of(file.path(), text), file.path(), text, until))
 }
 
 /// The skeleton of a text, as the file at `path`.
-fn outline_text(path: &RelPath, text: &[u8], until: Instant) -> FileOutline {
-    let language = Language::parsed(path);
+fn outline_text(
+    language: Option<Language>,
+    path: &RelPath,
+    text: &[u8],
+    until: Instant,
+) -> FileOutline {
     let Some(language) = language else { return headings(path, text) };
     let found = SymbolCache::shared()
         .symbols_of(language, text, || Parsers::new().symbols(language, text, until));

@@ -82,6 +82,7 @@ fn visit<V: WordVisitor>(
     mut visitor: impl FnMut() -> V,
 ) -> Result<(Coverage, Vec<V>), Error> {
     let reader = || WordReader {
+        code,
         scope,
         wanted,
         buffer: Vec::new(),
@@ -136,6 +137,7 @@ fn together<V>(walk: WalkReport, threads: Vec<WordReader<'_, V>>) -> (Coverage, 
 
 /// One thread's share: reads files and hands on those with the name in them.
 struct WordReader<'a, V> {
+    code: &'a CodeBase,
     scope: &'a SearchScope,
     wanted: Option<&'a WantedWords<'a>>,
     buffer: Vec<u8>,
@@ -157,7 +159,7 @@ impl<V: WordVisitor> FileVisitor for WordReader<'_, V> {
         let Some(text) = text else { return Flow::Continue };
         let path = open.path();
         if self.wanted.is_none_or(|wanted| wanted.are_in(path, text)) {
-            let language = Language::parsed(path);
+            let language = self.code.language_of(path, text);
             self.visitor.visit(&WordFile { path: path.clone(), text, language });
         }
         // The walk itself looks at the clock, and says so when time runs out.

@@ -117,6 +117,19 @@ pub(super) fn is_definition(text: &[u8], at: usize) -> bool {
     }
 }
 
+/// Whether the line that starts at `start` defines a name.
+pub(super) fn defined_at(text: &[u8], start: usize) -> bool {
+    let rest = &text[start..text.len().min(start + MAX_LINE)];
+    let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+    let begins =
+        |at: &usize| is_identifier(line[*at]) && (*at == 0 || !is_identifier(line[at - 1]));
+    // What follows the first parenthesis are parameters, except for the receiver in Go.
+    let receiver = line.starts_with(b"func (").then(|| memchr::memchr(b')', line)).flatten();
+    let from = receiver.unwrap_or(0);
+    let end = memchr::memchr(b'(', &line[from..]).map_or(line.len(), |at| from + at);
+    (from..end).filter(begins).any(|at| is_definition(text, start + at))
+}
+
 fn last_word(text: &[u8]) -> &[u8] {
     let start = text.iter().rposition(u8::is_ascii_whitespace).map_or(0, |at| at + 1);
     &text[start..]

@@ -179,7 +179,13 @@ fn scope() -> SearchScope {
 }
 
 fn ranked(code: &CodeBase, query: &str, natural: bool) -> Vec<String> {
-    let query = RankedQuery { text: query.into(), natural, snippet_lines: 5, max_line_chars: 200 };
+    let query = RankedQuery {
+        text: query.into(),
+        natural,
+        snippet_lines: 5,
+        max_line_chars: 200,
+        weights: RankingWeights::default(),
+    };
     let found = search_ranked(code, &query, &scope(), &|| false).unwrap();
     found.files.iter().map(|file| file.path.to_text()).collect()
 }

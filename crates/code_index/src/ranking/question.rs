@@ -1,20 +1,15 @@
 //! What is asked for: terms, and the forms in which they may stand in a text.
 
 use super::synonyms::synonyms;
+use super::weights::RankingWeights;
 use super::words::{is_identifier, parts, stem};
 
 /// The most words of a query that count.
 const MAX_WORDS: usize = 12;
 /// The most terms, so that a set of them fits into 32 bits.
-const MAX_TERMS: usize = 32;
-/// How much a word with many meanings counts beside the others.
-const WEAK: f32 = 0.35;
+pub(super) const MAX_TERMS: usize = 32;
 /// How much a synonym counts beside the word itself.
 const SYNONYM: f32 = 0.5;
-/// How much an identifier that was asked for counts beside its parts.
-const IDENTIFIER: f32 = 2.0;
-/// How much it counts that neighbouring words of a query stand together as an identifier.
-const NEIGHBOURS: f32 = 0.8;
 
 /// Words that say nothing about code.
 const STOP_WORDS: &[&str] = &[
@@ -26,32 +21,160 @@ const STOP_WORDS: &[&str] = &[
     "which", "while", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Stems of words that occur in most questions about code.
-const WEAK_STEMS: &[&str] = &[
-    "code",
-    "function",
-    "method",
-    "class",
-    "implement",
-    "handl",
-    "logic",
-    "place",
-    "use",
-    "thing",
-    "happen",
-    "work",
-    "defin",
+/// Words of questions and tasks that say what is to be done, or how, rather than where.
+const WEAK_WORDS: &[&str] = &[
+    "actually",
+    "add",
+    "adds",
+    "after",
+    "allow",
+    "also",
+    "always",
+    "apply",
+    "avoid",
+    "before",
+    "better",
+    "between",
+    "break",
+    "broken",
+    "bug",
     "call",
-    "get",
+    "case",
+    "change",
+    "check",
+    "clarify",
+    "class",
+    "clean",
+    "code",
+    "consistent",
+    "consistently",
+    "convert",
+    "correct",
+    "correctly",
+    "define",
+    "disable",
+    "doesn",
+    "don",
+    "drop",
+    "during",
+    "enable",
+    "ensure",
+    "expose",
+    "extract",
+    "fail",
+    "failing",
+    "feature",
     "file",
+    "first",
+    "fix",
+    "fixes",
+    "function",
+    "get",
+    "handle",
+    "happen",
+    "implement",
+    "improve",
+    "instead",
+    "introduce",
+    "issue",
+    "just",
+    "keep",
+    "less",
+    "let",
+    "logic",
+    "make",
+    "method",
+    "minor",
+    "missing",
+    "more",
+    "most",
+    "move",
+    "multiple",
+    "never",
+    "new",
+    "no",
+    "non",
+    "not",
+    "now",
+    "old",
+    "only",
+    "optimize",
+    "other",
+    "part",
+    "per",
+    "place",
+    "possible",
+    "prevent",
+    "proper",
+    "properly",
+    "provide",
+    "reduce",
+    "refactor",
+    "remove",
+    "replace",
+    "rework",
+    "same",
+    "set",
+    "show",
+    "simplify",
+    "small",
+    "split",
+    "still",
+    "support",
+    "switch",
+    "thing",
+    "too",
+    "try",
+    "unnecessary",
+    "unused",
+    "update",
+    "use",
+    "using",
+    "very",
+    "via",
+    "without",
+    "work",
+    "wrap",
+    "wrong",
+    "wrongly",
 ];
+/// Words by which a query asks for prose.
+const PROSE_WORDS: &[&str] = &[
+    "changelog",
+    "contributing",
+    "doc",
+    "docs",
+    "documentation",
+    "guide",
+    "handbook",
+    "licence",
+    "license",
+    "manual",
+    "markdown",
+    "news",
+    "readme",
+    "tutorial",
+    "website",
+];
+/// Words by which a query asks for data and settings.
+const DATA_WORDS: &[&str] =
+    &["csv", "fixture", "json", "lockfile", "manifest", "svg", "toml", "workflow", "xml", "yaml"];
 
 /// A query as it is looked for.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) terms: Vec<Term>,
-    /// Whether the query is about tests, which otherwise stand behind what they test.
-    pub(super) about_tests: bool,
+    pub(super) asks_for: AsksFor,
+}
+
+/// What a query is about besides code. All of it stands behind code otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct AsksFor {
+    pub(super) tests: bool,
+    pub(super) prose: bool,
+    pub(super) data: bool,
+    /// The words of the query that can be names of files, in lower case.
+    pub(super) files: Vec<String>,
 }
 
 /// One thing that is looked for.
@@ -83,7 +206,7 @@ pub(super) enum FormKind {
 
 impl Question {
     /// Takes a query apart. `natural` says that it is in everyday words.
-    pub(super) fn new(query: &str, natural: bool) -> Question {
+    pub(super) fn new(query: &str, natural: bool, weights: &RankingWeights) -> Question {
         let tokens: Vec<&str> = tokens(query).take(MAX_WORDS).collect();
         let is_stop = |word: &str| STOP_WORDS.contains(&word.to_lowercase().as_str());
         let mut kept: Vec<&str> = tokens.iter().copied().filter(|word| !is_stop(word)).collect();
@@ -92,23 +215,22 @@ impl Question {
         }
         let words: Vec<(&str, Vec<&str>)> =
             kept.iter().map(|token| (*token, parts(token))).collect();
-        let mut question = Question { terms: Vec::new(), about_tests: false };
+        let mut question = Question { terms: Vec::new(), asks_for: AsksFor::new(query, &words) };
         for (token, parts) in &words {
             for part in parts {
-                question.add(word_term(part, natural));
+                question.add(word_term(part, natural, weights));
             }
             if parts.len() > 1 {
-                question.add(compound(parts, Some(token), IDENTIFIER));
+                question.add(compound(parts, Some(token), weights.identifier));
             }
         }
         let all: Vec<&str> = words.iter().flat_map(|(_, parts)| parts.iter().copied()).collect();
         for pair in all.windows(2) {
-            question.add(compound(pair, None, NEIGHBOURS));
+            question.add(compound(pair, None, weights.neighbours));
         }
         if all.len() == 3 {
-            question.add(compound(&all, None, NEIGHBOURS));
+            question.add(compound(&all, None, weights.neighbours));
         }
-        question.about_tests = all.iter().any(|word| ["test", "spec"].contains(&&*stem(word)));
         question
     }
 
@@ -117,6 +239,27 @@ impl Question {
         let is_known = self.terms.iter().any(|known| known.forms[0].text == term.forms[0].text);
         if !is_known && self.terms.len() < MAX_TERMS {
             self.terms.push(term);
+        }
+    }
+}
+
+impl AsksFor {
+    fn new(query: &str, words: &[(&str, Vec<&str>)]) -> AsksFor {
+        let has = |wanted: &[&str]| {
+            let mut parts = words.iter().flat_map(|(_, parts)| parts);
+            parts.any(|part| {
+                let lower = part.to_lowercase();
+                let singular = lower.strip_suffix('s').unwrap_or(&lower);
+                wanted.contains(&lower.as_str()) || wanted.contains(&singular)
+            })
+        };
+        let names = query.split(|c: char| c.is_whitespace() || "`'\",;()".contains(c));
+        let names = names.map(|name| name.trim_end_matches(['.', ':', '?', '!']).to_lowercase());
+        AsksFor {
+            tests: has(&["test", "spec", "testing"]),
+            prose: has(PROSE_WORDS),
+            data: has(DATA_WORDS),
+            files: names.filter(|name| name.contains(['.', '/'])).collect(),
         }
     }
 }
@@ -133,7 +276,7 @@ fn tokens(query: &str) -> impl Iterator<Item = &str> {
         .filter(|token| !token.is_empty())
 }
 
-fn word_term(word: &str, natural: bool) -> Term {
+fn word_term(word: &str, natural: bool, weights: &RankingWeights) -> Term {
     let form = |word: &str, weight: f32| Form {
         text: stem(word),
         kind: FormKind::Stem { word: word.to_lowercase() },
@@ -143,8 +286,22 @@ fn word_term(word: &str, natural: bool) -> Term {
     if natural {
         forms.extend(synonyms(word).into_iter().map(|other| form(other, SYNONYM)));
     }
-    let is_weak = WEAK_STEMS.contains(&forms[0].text.as_str());
-    Term { weight: if is_weak { WEAK } else { 1.0 }, is_needed: true, forms }
+    let lower = word.to_lowercase();
+    let is_weak = WEAK_WORDS.iter().any(|weak| is_form_of(&lower, weak));
+    let weight = if is_weak { weights.weak_word } else { 1.0 };
+    Term { weight, is_needed: true, forms }
+}
+
+/// Whether a word is `base` or a form of it as a verb or noun. Stems would be too much: a provider is
+/// a thing, to provide is not.
+fn is_form_of(word: &str, base: &str) -> bool {
+    let Some(ending) = word.strip_prefix(base.strip_suffix('e').unwrap_or(base)) else {
+        return false;
+    };
+    match base.ends_with('e') {
+        true => matches!(ending, "e" | "es" | "ed" | "ing"),
+        false => matches!(ending, "" | "s" | "es" | "ed" | "ing"),
+    }
 }
 
 /// Several words as one, in every way to join them.
@@ -162,8 +319,12 @@ fn compound(parts: &[&str], exactly: Option<&str>, weight: f32) -> Term {
 mod tests {
     use super::*;
 
+    fn question(query: &str, natural: bool) -> Question {
+        Question::new(query, natural, &RankingWeights::default())
+    }
+
     fn texts(query: &str) -> Vec<String> {
-        let question = Question::new(query, false);
+        let question = question(query, false);
         question.terms.iter().map(|term| term.forms[0].text.clone()).collect()
     }
 
@@ -184,16 +345,38 @@ mod tests {
 
     #[test]
     fn everyday_questions_lose_their_filling_and_gain_synonyms() {
-        let question = Question::new("Where do we delete a user?", true);
-        assert_eq!(question.terms.iter().filter(|term| term.is_needed).count(), 2);
-        assert!(question.terms[0].forms.iter().any(|form| form.text == stem("remove")));
-        let plain = Question::new("delete user", false);
+        let everyday = question("Where do we delete a user?", true);
+        assert_eq!(everyday.terms.iter().filter(|term| term.is_needed).count(), 2);
+        assert!(everyday.terms[0].forms.iter().any(|form| form.text == stem("remove")));
+        let plain = question("delete user", false);
         assert_eq!(plain.terms[0].forms.len(), 1);
     }
 
     #[test]
     fn the_longest_query_stays_within_bounds() {
         let query: String = (0..500).map(|number| format!("word{number} fooBarBaz ")).collect();
-        assert!(Question::new(&query, true).terms.len() <= MAX_TERMS);
+        assert!(question(&query, true).terms.len() <= MAX_TERMS);
+    }
+
+    #[test]
+    fn words_that_say_what_is_to_be_done_are_weak() {
+        let weak = |word: &str| question(word, false).terms[0].weight < 1.0;
+        for word in ["fix", "Adds", "functions", "file", "used", "handling", "allowed"] {
+            assert!(weak(word), "{word}");
+        }
+        for word in ["parser", "fixture", "provider", "settings", "caller"] {
+            assert!(!weak(word), "{word}");
+        }
+        assert!(WEAK_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn a_query_can_ask_for_other_things_than_code() {
+        let asks = |query: &str| question(query, false).asks_for;
+        assert_eq!(asks("parser state"), AsksFor::default());
+        assert!(asks("tests of the parser").tests);
+        assert!(asks("README about parsing").prose && asks("parser docs").prose);
+        assert!(asks("yaml of the workflow").data);
+        assert_eq!(asks("where is `Cargo.toml`?").files, ["cargo.toml"]);
     }
 }

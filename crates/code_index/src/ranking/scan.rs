@@ -2,13 +2,12 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::blocks::begins_between;
 use super::definition::is_definition;
-use super::question::{Form, FormKind, Question, Term};
+use super::question::{Form, FormKind, MAX_TERMS, Question, Term};
 use super::words::{begins_part, is_ending, is_identifier, part_end};
 use crate::index::TrigramPlan;
 
-/// A hit in the middle of a word, as `path` in `filepath`.
-const INSIDE: f32 = 0.15;
 /// A hit that begins a longer word, as `auth` in `author`.
 const BEGINNING: f32 = 0.25;
 /// A word in another form than asked for.
@@ -19,12 +18,8 @@ const PART: f32 = 0.8;
 const OTHER_CASE: f32 = 0.7;
 /// Hits from this quality on make a file one that has the term.
 pub(super) const CLEAR: f32 = 0.5;
-/// Terms shorter than this are not looked for inside of words.
-const MIN_INSIDE: usize = 4;
-/// Lines within which terms count as close to each other.
-const WINDOW: u32 = 6;
-/// How many sets of terms that stand together are kept per file.
-const MAX_SETS: usize = 4;
+/// Terms shorter than this are not looked for at the beginning of longer words.
+const MIN_BEGINNING: usize = 4;
 
 /// Finds the terms of a question in texts.
 pub(super) struct Scanner {
@@ -44,16 +39,49 @@ pub(super) struct TermHit {
 }
 
 /// What a text has of the terms.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Findings {
     /// Per term, the qualities of its hits together.
     pub(super) hits: Vec<f32>,
     /// Per term, the same for names that are defined.
     pub(super) definitions: Vec<f32>,
-    /// Sets of terms that stand in one line, one bit for each.
-    pub(super) in_line: Vec<u32>,
-    /// Sets of terms that stand within a few lines.
-    pub(super) in_window: Vec<u32>,
+    /// The functions, types and paragraphs with hits.
+    pub(super) blocks: TextBlocks,
+}
+
+impl Findings {
+    /// Those of a text with none of `terms` terms.
+    pub(super) fn nothing(terms: usize) -> Findings {
+        let none = vec![0.0; terms];
+        Findings { hits: none.clone(), definitions: none, blocks: TextBlocks::default() }
+    }
+}
+
+/// What each block of a text has of the terms, as pairs of a term and how often it is there. Blocks
+/// follow each other; the terms of each are in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct TextBlocks {
+    pairs: Vec<(u8, u8)>,
+    /// Where the pairs of each block end.
+    ends: Vec<u32>,
+}
+
+impl TextBlocks {
+    fn push(&mut self, counts: &mut [u8], terms: &mut u32) {
+        while *terms != 0 {
+            let term = terms.trailing_zeros();
+            *terms &= *terms - 1;
+            let count = std::mem::take(&mut counts[term as usize]);
+            self.pairs.push((u8::try_from(term).unwrap_or(u8::MAX), count));
+        }
+        self.ends.push(u32::try_from(self.pairs.len()).unwrap_or(u32::MAX));
+    }
+
+    /// The terms of each block with their counts.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[(u8, u8)]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|end| *end as usize));
+        starts.zip(&self.ends).map(|(start, end)| &self.pairs[start..*end as usize])
+    }
 }
 
 impl Scanner {
@@ -81,10 +109,11 @@ impl Scanner {
         Some(Scanner { automaton, forms, terms })
     }
 
-    /// The plan for texts that have anything of the terms.
-    pub(super) fn plan(&self) -> TrigramPlan {
-        let forms = self.terms.iter().flat_map(|term| &term.forms);
-        TrigramPlan::any_of(forms.map(|form| TrigramPlan::all_of_words(&[form.text.as_bytes()])))
+    /// Per term, the plan for texts that can have it.
+    pub(super) fn plans(&self) -> Vec<TrigramPlan> {
+        let of_form = |form: &Form| TrigramPlan::all_of_words(&[form.text.as_bytes()]);
+        let of_term = |term: &Term| TrigramPlan::any_of(term.forms.iter().map(of_form));
+        self.terms.iter().map(of_term).collect()
     }
 
     /// All hits in a text, in the order of their ends.
@@ -102,15 +131,11 @@ impl Scanner {
     pub(super) fn scan(&self, text: &[u8]) -> Option<Findings> {
         let count = self.terms.len();
         let mut findings: Option<Findings> = None;
-        let mut lines = LineCounter::default();
-        // The line after the latest one where the term stood; 0 if there is none.
-        let mut latest = [0_u32; 32];
+        let mut latest = 0;
+        let mut counts = [0_u8; MAX_TERMS];
+        let mut terms = 0_u32;
         for hit in self.hits(text) {
-            let findings = findings.get_or_insert_with(|| Findings {
-                hits: vec![0.0; count],
-                definitions: vec![0.0; count],
-                ..Findings::default()
-            });
+            let findings = findings.get_or_insert_with(|| Findings::nothing(count));
             findings.hits[hit.term] += hit.quality;
             if hit.is_definition {
                 findings.definitions[hit.term] += hit.quality;
@@ -118,31 +143,17 @@ impl Scanner {
             if hit.quality < CLEAR {
                 continue;
             }
-            let line = lines.line_of(text, hit.start);
-            latest[hit.term] = line;
-            let set_since = |first: u32| {
-                let near = |term: &usize| latest[*term] >= first.max(1);
-                (0..count).filter(near).fold(0_u32, |set, term| set | 1 << term)
-            };
-            keep(&mut findings.in_line, set_since(line));
-            keep(&mut findings.in_window, set_since(line.saturating_sub(WINDOW)));
+            if terms != 0 && begins_between(text, latest, hit.start) {
+                findings.blocks.push(&mut counts, &mut terms);
+            }
+            latest = latest.max(hit.start);
+            counts[hit.term] = counts[hit.term].saturating_add(1);
+            terms |= 1 << hit.term;
+        }
+        if let Some(findings) = findings.as_mut().filter(|_| terms != 0) {
+            findings.blocks.push(&mut counts, &mut terms);
         }
         findings
-    }
-}
-
-/// Keeps the sets that are part of no other.
-fn keep(sets: &mut Vec<u32>, new: u32) {
-    if sets.iter().any(|set| set & new == new) {
-        return;
-    }
-    sets.retain(|set| new & set != *set);
-    if sets.len() < MAX_SETS {
-        sets.push(new);
-    } else if let Some(smallest) = sets.iter_mut().min_by_key(|set| set.count_ones())
-        && smallest.count_ones() < new.count_ones()
-    {
-        *smallest = new;
     }
 }
 
@@ -162,12 +173,12 @@ fn quality(form: &Form, text: &[u8], start: usize, end: usize) -> Option<f32> {
         }
         FormKind::Stem { word } => {
             if !begins {
-                return (form.text.len() >= MIN_INSIDE).then_some(form.weight * INSIDE);
+                return None;
             }
             let part_end = part_end(text, end);
             let rest = &text[end..part_end];
             if !is_ending(rest, text[end - 1]) {
-                return (form.text.len() >= MIN_INSIDE).then_some(form.weight * BEGINNING);
+                return (form.text.len() >= MIN_BEGINNING).then_some(form.weight * BEGINNING);
             }
             let is_exact = text[start..part_end].eq_ignore_ascii_case(word.as_bytes());
             let exactness = if is_exact { 1.0 } else { OTHER_FORM };
@@ -183,33 +194,19 @@ fn alone(text: &[u8], start: usize, end: usize) -> f32 {
     if is_part { PART } else { 1.0 }
 }
 
-/// Counts lines on the way through a text. Positions that go back a little are in the same line or
-/// close to it, which is near enough.
-#[derive(Default)]
-struct LineCounter {
-    position: usize,
-    line: u32,
-}
-
-impl LineCounter {
-    fn line_of(&mut self, text: &[u8], position: usize) -> u32 {
-        if position > self.position {
-            let passed = &text[self.position..position];
-            self.line += u32::try_from(memchr::memchr_iter(b'\n', passed).count()).unwrap_or(0);
-            self.position = position;
-        }
-        self.line + 1
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::weights::RankingWeights;
     use super::*;
 
+    fn question(query: &str, natural: bool) -> Question {
+        Question::new(query, natural, &RankingWeights::default())
+    }
+
     fn scanner(query: &str) -> Scanner {
-        Scanner::new(&Question::new(query, false)).unwrap()
+        Scanner::new(&question(query, false)).unwrap()
     }
 
     fn first_quality(query: &str, text: &str) -> f32 {
@@ -218,10 +215,10 @@ mod tests {
 
     #[test]
     fn whole_words_are_better_than_parts_and_those_than_letters() {
-        let texts = ["execute", "execute_all", "executes_all", "executive", "preexecute", "other"];
+        let texts = ["execute", "execute_all", "executes_all", "executive", "preexecute"];
         let qualities: Vec<_> = texts.iter().map(|text| first_quality("execute", text)).collect();
         assert!(qualities.is_sorted_by(|a, b| a > b), "{qualities:?}");
-        assert_eq!((qualities[0], qualities[5]), (1.0, 0.0));
+        assert_eq!((qualities[0], qualities[4]), (1.0, 0.0));
     }
 
     #[test]
@@ -237,12 +234,11 @@ mod tests {
     }
 
     #[test]
-    fn terms_that_stand_together_are_noticed() {
-        let scanner = scanner("alpha beta");
-        let findings = scanner.scan(b"alpha\nbeta\n").unwrap();
-        assert_eq!((findings.in_line, findings.in_window), (vec![0b01, 0b10], vec![0b11]));
-        let text = format!("alpha{}beta", "\n".repeat(40));
-        assert_eq!(scanner.scan(text.as_bytes()).unwrap().in_window, [0b01, 0b10]);
+    fn what_stands_in_one_block_is_counted_together() {
+        let text = b"fn a() {\n    alpha(beta, beta);\n}\n\nfn b() {\n    alpha();\n}\n";
+        let findings = scanner("alpha beta").scan(text).unwrap();
+        let blocks: Vec<&[(u8, u8)]> = findings.blocks.iter().collect();
+        assert_eq!(blocks, [&[(0, 1), (1, 2)][..], &[(0, 1)]]);
     }
 
     #[test]
@@ -254,7 +250,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_query_on_any_text_is_scanned(query in "\\PC{0,40}", text in "\\PC{0,200}") {
-            if let Some(scanner) = Scanner::new(&Question::new(&query, true)) {
+            if let Some(scanner) = Scanner::new(&question(&query, true)) {
                 for text in [&text, &query] {
                     let Some(findings) = scanner.scan(text.as_bytes()) else { continue };
                     let terms = scanner.terms.len();
@@ -262,8 +258,10 @@ mod tests {
                     let pairs = findings.definitions.iter().zip(&findings.hits);
                     prop_assert!(pairs.into_iter().all(|(defined, all)| 0.0 <= *defined && defined <= all));
                     prop_assert!(findings.hits.iter().any(|hits| *hits > 0.0), "{:?}", findings);
-                    let sets = findings.in_line.iter().chain(&findings.in_window);
-                    prop_assert!(sets.into_iter().all(|set| *set > 0 && u64::from(*set) < 1 << terms));
+                    for block in findings.blocks.iter() {
+                        prop_assert!(block.is_sorted_by(|a, b| a.0 < b.0) && !block.is_empty());
+                        prop_assert!(block.iter().all(|(term, count)| usize::from(*term) < terms && *count > 0));
+                    }
                 }
             }
         }

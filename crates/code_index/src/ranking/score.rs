@@ -1,29 +1,23 @@
 //! From what files have of the terms to an order of files.
 //!
 //! The shape is BM25 over fields: a rare term says more than a common one, the tenth hit says less
-//! than the first, and a hit in a name or a definition is worth several in the body.
+//! than the first, and a hit in a name or a definition is worth several in the body. What stands in
+//! one block counts once more, so that a file whose hits belong together comes before one that has
+//! them here and there.
 
 use workspace::RelPath;
 
+use super::in_path::InPath;
 use super::question::Term;
 use super::scan::{CLEAR, Findings};
+use super::standing::Standing;
+use super::weights::RankingWeights;
 
-/// How soon more hits in the body stop to matter.
-const SATURATION: f32 = 1.4;
-/// How much the length of a file matters: 0 is not at all.
-const LENGTH: f32 = 0.45;
-/// What fields are worth, where the body is worth 1.
-const DEFINITION: f32 = 1.2;
-const FILE_NAME: f32 = 1.3;
-const DIRECTORY: f32 = 0.25;
-/// How much of the worth of a file's name depends on the share of it that was asked for.
-const NAME_SHARE: f32 = 0.5;
-/// How much it is worth that all terms stand in one line, or close together.
-const SAME_LINE: f32 = 0.4;
-const SAME_WINDOW: f32 = 0.3;
-/// How much a file loses that lacks some of the terms: the exponent of the share it has.
-const COVERAGE: f32 = 1.0;
-/// The least that is left to a file that has nothing but letters.
+/// How soon more definitions with a term stop to matter.
+const DEFINITION_SATURATION: f32 = 2.0;
+/// The same for hits in one block.
+const BLOCK_SATURATION: f32 = 1.0;
+/// The least that is left to a file that has nothing but beginnings of words.
 const MIN_SHARE: f32 = 0.05;
 
 /// What is kept of a file until all have been looked at.
@@ -31,78 +25,211 @@ const MIN_SHARE: f32 = 0.05;
 pub(super) struct FileFindings {
     pub(super) path: RelPath,
     pub(super) length: u32,
-    pub(super) standing: f32,
+    pub(super) standing: Standing,
     pub(super) body: Findings,
-    /// Per term, the qualities of hits in the file's name and in those of its directories.
-    pub(super) in_name: Vec<f32>,
-    pub(super) in_directories: Vec<f32>,
-    /// The share of the file's name that was asked for.
-    pub(super) name_share: f32,
+    pub(super) in_path: InPath,
 }
 
 /// What is known about all files together.
-pub(super) struct Weights {
+#[derive(Debug, Clone)]
+pub(super) struct Scoring {
     /// Per term, what finding it says.
     pub(super) rarity: Vec<f32>,
-    needed: f32,
+    weights: RankingWeights,
+    /// The terms that a file should have, one bit each, and what they say together.
+    needed: u32,
+    needed_rarity: f32,
     average_length: f32,
 }
 
-impl Weights {
-    /// `all_files` counts also those without any hit.
-    pub(super) fn new(terms: &[Term], files: &[FileFindings], all_files: u64) -> Weights {
-        let count = (all_files.max(files.len() as u64)) as f32;
-        let rarity = terms.iter().enumerate().map(|(index, term)| {
-            let having = files.iter().filter(|file| file.has(index)).count() as f32;
-            term.weight * (1.0 + (count - having + 0.5) / (having + 0.5)).ln()
-        });
-        let rarity: Vec<f32> = rarity.collect();
-        let needed = sum_where(&rarity, |index| terms[index].is_needed);
+/// What it says that a file has a term which `having` of `all` files have.
+pub(super) fn rarity(all: f32, having: f32) -> f32 {
+    (1.0 + (all - having + 0.5).max(0.0) / (having + 0.5)).ln()
+}
+
+impl Scoring {
+    /// `having` says how many of `all` files have each term, as far as that is not to be counted in
+    /// `files`.
+    pub(super) fn new(
+        weights: RankingWeights,
+        terms: &[Term],
+        files: &[FileFindings],
+        all: u64,
+        having: Option<&[f32]>,
+    ) -> Scoring {
+        let all = all.max(files.len() as u64) as f32;
+        let rarity_of = |(index, term): (usize, &Term)| {
+            let counted = || files.iter().filter(|file| file.has(index)).count() as f32;
+            let having = having.map_or_else(counted, |having| having[index]);
+            term.weight * rarity(all, having)
+        };
+        let rarity: Vec<f32> = terms.iter().enumerate().map(rarity_of).collect();
+        let is_needed = |index: &usize| terms[*index].is_needed;
+        let needed = (0..terms.len()).filter(is_needed).fold(0, |set, index| set | 1 << index);
+        let needed_rarity = (0..terms.len()).filter(is_needed).map(|index| rarity[index]).sum();
         let lengths: f32 = files.iter().map(|file| file.length as f32).sum();
-        Weights { rarity, needed, average_length: (lengths / files.len().max(1) as f32).max(1.0) }
+        let average_length = (lengths / files.len().max(1) as f32).max(1.0);
+        Scoring { rarity, weights, needed, needed_rarity, average_length }
     }
 
     /// How well a file answers.
-    pub(super) fn score(&self, terms: &[Term], file: &FileFindings) -> f32 {
+    pub(super) fn score(&self, file: &FileFindings) -> f32 {
+        let weights = &self.weights;
         let relative = file.length as f32 / self.average_length;
-        let length = 1.0 - LENGTH + LENGTH * relative;
+        let length = 1.0 - weights.length + weights.length * relative;
+        let name = weights.file_name * file.in_path.name_share;
         let mut score = 0.0;
-        let name = FILE_NAME * (1.0 - NAME_SHARE + NAME_SHARE * file.name_share);
+        let mut has = 0.0;
         for (index, rarity) in self.rarity.iter().enumerate() {
             let body = file.body.hits[index] / length;
             let definitions = file.body.definitions[index];
             score += rarity
-                * (body / (body + SATURATION)
-                    + DEFINITION * definitions / (definitions + 1.0)
-                    + name * file.in_name[index].min(1.0)
-                    + DIRECTORY * file.in_directories[index].min(1.0));
+                * (body / (body + weights.saturation)
+                    + weights.definition * definitions / (definitions + DEFINITION_SATURATION)
+                    + name * file.in_path.in_name[index].min(1.0));
+            if self.needed & (1 << index) != 0 && file.has(index) {
+                has += rarity;
+            }
         }
-        if self.needed <= 0.0 {
-            return score * file.standing;
+        score += weights.block * self.best_block(&file.body);
+        if self.needed_rarity > 0.0 {
+            score *= (has / self.needed_rarity).max(MIN_SHARE).powf(weights.coverage);
         }
-        let needed = |index: usize| terms[index].is_needed;
-        let has = sum_where(&self.rarity, |index| needed(index) && file.has(index));
-        let share = |sets: &[u32]| {
-            let shares = sets.iter().filter(|set| set.count_ones() > 1).map(|set| {
-                sum_where(&self.rarity, |index| needed(index) && set & (1 << index) != 0)
-            });
-            shares.fold(0.0, f32::max) / self.needed
+        score * file.standing.factor(weights)
+    }
+
+    /// What the block with most of the terms says.
+    fn best_block(&self, body: &Findings) -> f32 {
+        let worth = |block: &[(u8, u8)]| {
+            let of_term = |(term, count): &(u8, u8)| {
+                let count = f32::from(*count);
+                self.rarity[usize::from(*term)] * count / (count + BLOCK_SATURATION)
+            };
+            block.iter().map(of_term).sum::<f32>()
         };
-        let close =
-            1.0 + SAME_LINE * share(&file.body.in_line) + SAME_WINDOW * share(&file.body.in_window);
-        score * (has / self.needed).max(MIN_SHARE).powf(COVERAGE) * close * file.standing
+        body.blocks.iter().map(worth).fold(0.0, f32::max)
     }
 }
 
 impl FileFindings {
     /// Whether the term is there as a word, not just as letters.
-    fn has(&self, term: usize) -> bool {
+    pub(super) fn has(&self, term: usize) -> bool {
         self.body.hits[term] >= CLEAR
-            || self.in_name[term] >= CLEAR
-            || self.in_directories[term] >= CLEAR
+            || self.in_path.in_name[term] >= CLEAR
+            || self.in_path.in_directories[term] >= CLEAR
     }
 }
 
-fn sum_where(rarity: &[f32], wanted: impl Fn(usize) -> bool) -> f32 {
-    rarity.iter().enumerate().filter(|(index, _)| wanted(*index)).map(|(_, rarity)| rarity).sum()
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::question::Question;
+    use super::super::scan::Scanner;
+    use super::*;
+
+    /// Paths with texts.
+    type Files<'a> = [(&'a str, &'a str); 3];
+
+    /// The scores of texts by path.
+    fn scores(query: &str, files: &[(&str, &str)]) -> Vec<f32> {
+        let weights = RankingWeights::default();
+        let question = Question::new(query, false, &weights);
+        let scanner = Scanner::new(&question).unwrap();
+        let none = || Findings::nothing(scanner.terms.len());
+        let found: Vec<FileFindings> = files
+            .iter()
+            .map(|(path, text)| FileFindings {
+                path: RelPath::parse(path).unwrap(),
+                length: u32::try_from(text.len()).unwrap(),
+                standing: Standing::of(path.as_bytes(), text.as_bytes(), &question.asks_for),
+                body: scanner.scan(text.as_bytes()).unwrap_or_else(none),
+                in_path: InPath::new(&scanner, path.as_bytes()),
+            })
+            .collect();
+        let scoring = Scoring::new(weights, &scanner.terms, &found, found.len() as u64, None);
+        found.iter().map(|file| scoring.score(file)).collect()
+    }
+
+    #[test]
+    fn the_better_file_comes_first() {
+        let common = "request response user state\n".repeat(400);
+        let table: [(&str, &str, Files<'_>); 6] = [
+            (
+                "a small file with the rare word before a big one with every common word",
+                "request state checksum",
+                [("small.rs", "checksum of a request"), ("big.rs", &common), ("c.rs", "request")],
+            ),
+            (
+                "a definition before uses",
+                "checksum",
+                [("a.rs", "fn checksum() {}\n"), ("b.rs", "x = checksum();\n"), ("c.rs", "y")],
+            ),
+            (
+                "a name before the text",
+                "checksum",
+                [("checksum.rs", "x\n"), ("b.rs", "the checksum\n"), ("c.rs", "y")],
+            ),
+            (
+                "hits in one function before hits in several",
+                "alpha gamma",
+                [
+                    ("a.rs", "fn x() {\n    alpha(1, gamma);\n}\n\nfn yyy() {\n    z();\n}\n"),
+                    ("b.rs", "fn x() {\n    alpha(1, z);\n}\n\nfn yyy() {\n    gamma();\n}\n"),
+                    ("c.rs", "y"),
+                ],
+            ),
+            (
+                "code before prose and tests",
+                "checksum header",
+                [
+                    ("a.rs", "checksum\n\nheader"),
+                    ("a.md", "checksum header, header checksum"),
+                    ("tests/a.rs", "checksum(header)"),
+                ],
+            ),
+            (
+                "a directory before nothing",
+                "checksum parse",
+                [("checksum/a.rs", "parse"), ("other/a.rs", "parse"), ("c.rs", "y")],
+            ),
+        ];
+        for (why, query, files) in table {
+            // Common words are what most files have.
+            let mut files = files.to_vec();
+            files.extend(["d.rs", "e.rs", "f.rs", "g.rs"].map(|path| (path, "request state")));
+            let scores = scores(query, &files);
+            assert!(scores[0] > scores[1] && scores[0] > scores[2], "{why}: {scores:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_does_not_stand_back() {
+        let files = [("docs/checksum.md", "checksum docs docs"), ("a.rs", "checksum of it")];
+        let scores = scores("checksum docs", &files);
+        assert!(scores[0] > scores[1], "{scores:?}");
+    }
+
+    #[test]
+    fn a_term_says_the_less_the_more_files_have_it() {
+        let table: Vec<f32> = (0..=10).map(|having| rarity(10.0, having as f32)).collect();
+        assert!(table.is_sorted_by(|a, b| a > b) && table[10] > 0.0, "{table:?}");
+        assert!(rarity(1.0, 5.0) >= 0.0, "an estimate may be more than there are");
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_numbers_and_more_of_a_term_is_never_worse(
+            words in proptest::collection::vec("(alpha|beta|other|x)", 1..20),
+            more in 1_usize..4,
+        ) {
+            let text = words.join(" ");
+            let longer = format!("{text}{}", " alpha".repeat(more));
+            // The same length, so that nothing else differs.
+            let padded = format!("{text}{}", " zzzzz".repeat(more));
+            let scores = scores("alpha beta", &[("a.rs", &longer), ("b.rs", &padded)]);
+            prop_assert!(scores.iter().all(|score| score.is_finite() && *score >= 0.0));
+            prop_assert!(scores[0] >= scores[1], "{scores:?}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::enclosing::{Enclosing, enclosing};
 use super::scan::Scanner;
 use crate::excerpt::excerpt;
 
@@ -19,6 +20,8 @@ pub struct Snippet {
     pub first: u64,
     /// The lines.
     pub lines: Vec<String>,
+    /// The function or type around the best line, if it is in one.
+    pub within: Option<Enclosing>,
 }
 
 /// The `height` lines around the best of `text`, by terms weighed with `rarity`.
@@ -67,16 +70,19 @@ pub(super) fn snippet(
         best: best_line as u64 + 1,
         first: first as u64 + 1,
         lines: (first..last).map(line).collect(),
+        within: enclosing(text, &starts[..all.max(1)], best_line.min(all.saturating_sub(1))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::question::Question;
+    use super::super::weights::RankingWeights;
     use super::*;
 
     fn shown(query: &str, text: &str, height: usize) -> Snippet {
-        let scanner = Scanner::new(&Question::new(query, false)).unwrap();
+        let scanner =
+            Scanner::new(&Question::new(query, false, &RankingWeights::default())).unwrap();
         let rarity = vec![1.0; scanner.terms.len()];
         snippet(&scanner, &rarity, text.as_bytes(), height, 80)
     }

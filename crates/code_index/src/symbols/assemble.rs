@@ -47,6 +47,8 @@ pub(super) enum RawKind {
     Namespace,
     /// An attribute or decorator that belongs to what follows it.
     Attribute,
+    /// A function without a name, in which variables are out of sight.
+    Block,
 }
 
 /// A scope that is still open.
@@ -119,7 +121,7 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<RawSymbol>) -> Vec<Symbol> {
         let kind = match one.what {
             RawKind::Symbol(kind) => Some(settled(kind, around, within.is_some())),
             RawKind::Namespace => Some(SymbolKind::Module),
-            RawKind::Scope | RawKind::Attribute => None,
+            RawKind::Scope | RawKind::Attribute | RawKind::Block => None,
         };
         if one.what == RawKind::Namespace {
             open.clear();
@@ -131,6 +133,9 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<RawSymbol>) -> Vec<Symbol> {
         {
             let inner = path_of(&text[one.name.clone()]);
             let path = joined(container.as_deref(), Some(&inner)).unwrap_or_default();
+            // What hides variables is a function, whether it has a name or not.
+            let is_block = one.what == RawKind::Block;
+            let kind = if is_block { Some(SymbolKind::Function) } else { kind };
             open.push(OpenScope { start: extent.start, end, path, kind });
         }
         if let Some(kind) = kind {

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::assemble::{RawKind, RawSymbol};
+use super::cut_macros::attribute_macros;
 use super::{SymbolKind, c_family};
 
 /// A shorter body is not worth cutting.
@@ -83,23 +84,19 @@ impl Cut<'_> {
     }
 }
 
-/// Leaves out bodies and, in C++, macros between `class` and its name.
+/// Leaves out bodies, and macros around what is defined.
 pub(super) fn cut(is_cpp: bool, text: &[u8]) -> Cut<'_> {
+    let bodies = bodies(text);
+    let macros = attribute_macros(is_cpp, text, &bodies);
     let mut pieces: Vec<(Range<usize>, bool)> =
-        bodies(text).into_iter().map(|body| (body, true)).collect();
-    if is_cpp {
-        let outside = |at: usize| {
-            let before = pieces.partition_point(|(body, _)| body.start <= at);
-            before == 0 || pieces[before - 1].0.end <= at
-        };
-        let macros: Vec<_> = export_macros(text)
-            .into_iter()
-            .filter(|range| outside(range.start))
-            .map(|range| (range, false))
-            .collect();
-        pieces.extend(macros);
-        pieces.sort_by_key(|(range, _)| range.start);
-    }
+        bodies.into_iter().map(|body| (body, true)).collect();
+    let outside = |range: &Range<usize>| {
+        let before = pieces.partition_point(|(body, _)| body.start < range.end);
+        before == 0 || pieces[before - 1].0.end <= range.start
+    };
+    let macros: Vec<_> = macros.into_iter().filter(outside).map(|range| (range, false)).collect();
+    pieces.extend(macros);
+    pieces.sort_by_key(|(range, _)| range.start);
     let mut cut = Cut { text: Cow::Borrowed(text), missing: Vec::new(), bodies: Vec::new() };
     if pieces.is_empty() {
         return cut;
@@ -117,30 +114,6 @@ pub(super) fn cut(is_cpp: bool, text: &[u8]) -> Cut<'_> {
     shorter.extend_from_slice(&text[from..]);
     cut.text = Cow::Owned(shorter);
     cut
-}
-
-/// `EXPORT` of `class EXPORT Name`, which makes the parser think of a variable.
-fn export_macros(text: &[u8]) -> Vec<Range<usize>> {
-    let words: [&[u8]; 2] = [b"class ", b"struct "];
-    let macro_after = |at: usize| {
-        let rest = &text[at..];
-        let length = rest.iter().take_while(|byte| is_macro_byte(byte)).count();
-        let next = rest.get(length + 1)?;
-        let is_macro = length > 2
-            && rest[length] == b' '
-            && (next.is_ascii_alphabetic() || *next == b'_')
-            && !rest[length + 1..].starts_with(b"final");
-        is_macro.then_some(at..at + length + 1)
-    };
-    let found = |word: &&[u8]| {
-        let length = word.len();
-        memchr::memmem::find_iter(text, *word).filter_map(|at| macro_after(at + length)).collect()
-    };
-    words.iter().flat_map(|word| -> Vec<Range<usize>> { found(word) }).collect()
-}
-
-fn is_macro_byte(byte: &u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_'
 }
 
 /// What stands between the braces of functions that need not be looked into.

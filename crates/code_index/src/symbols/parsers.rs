@@ -94,9 +94,15 @@ impl Parsers {
             return Vec::new();
         }
         let tree = self.parse(language, text, until);
-        let symbols = match &tree {
-            Some(tree) => self.extract(language, tree, text, until).symbols,
-            None => Vec::new(),
+        let symbols = match (&tree, language.spec().symbols) {
+            // The tree of the whole text shows fewer definitions than one without macros.
+            (Some(_), SymbolSource::CFamily { is_cpp }) => {
+                self.c_symbols(language, is_cpp, text, until).symbols
+            }
+            (Some(tree), SymbolSource::Queries(_)) => {
+                self.extract(language, tree, text, until).symbols
+            }
+            (None, _) => Vec::new(),
         };
         occurrences::with_roles(language, tree.as_ref(), text, &places, &symbols)
     }

@@ -3,7 +3,7 @@
 //! A pattern captures a `@name` and, with the name of a [`SymbolKind`], the whole definition. It
 //! may also capture what the definition says it stands in (`@in`). Other captures are `@scope` with
 //! `@in` (a place that members stand in, like `impl Foo`), `@namespace` with `@name` (for the rest
-//! of the file) and `@attribute`. When two patterns find the same name, the earlier in the file
+//! of the file), `@attribute` and `@block` (a function without a name, whose variables are local). When two patterns find the same name, the earlier in the file
 //! counts, so that special cases stand above general ones. `(#set! trim ":")` leaves a `:` at the
 //! beginning or end of a name out of it. What depends on the surroundings is not said in patterns:
 //! a `@function` inside of a type becomes a method, a `@variable` inside of a function becomes
@@ -63,6 +63,7 @@ fn compile(language: Language) -> Result<CompiledQuery, String> {
         "scope" => Ok(Capture::Whole(RawKind::Scope)),
         "namespace" => Ok(Capture::Whole(RawKind::Namespace)),
         "attribute" => Ok(Capture::Whole(RawKind::Attribute)),
+        "block" => Ok(Capture::Whole(RawKind::Block)),
         // Captures for predicates alone begin with an underscore.
         name if name.starts_with('_') => Ok(Capture::Unused),
         name => SymbolKind::named(name)
@@ -138,6 +139,7 @@ pub(super) fn find(
         let order = one.pattern_index as u32;
         let found_name = match what {
             RawKind::Attribute => extent.clone(),
+            RawKind::Block => extent.start..extent.start,
             RawKind::Scope => within.take().unwrap_or(extent.start..extent.start),
             RawKind::Symbol(_) | RawKind::Namespace => match name {
                 Some(name) if !name.is_empty() => name,

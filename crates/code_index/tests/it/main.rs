@@ -7,4 +7,5 @@
 mod living;
 mod project;
 mod random_changes;
+mod ranked;
 mod symbols;

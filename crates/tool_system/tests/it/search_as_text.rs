@@ -229,7 +229,7 @@ async fn a_long_listing_leads_to_its_next_page() {
 async fn the_best_files_are_shown_with_their_best_line() {
     let bench = Bench::new(PROJECT);
     insta::assert_snapshot!(bench.text("search", json!({"query": "execute", "max_results": 1})).await, @r"
-    src/tool.rs:3
+    src/tool.rs:3 in 3-5
     3⇥pub async fn execute(args: Args) -> Result {
     4⇥    run(args)
     5⇥}
@@ -239,6 +239,57 @@ async fn the_best_files_are_shown_with_their_best_line() {
     let bench = Bench::new(&many(3));
     let cut = bench.text("search", json!({"query": "needle", "max_results": 1})).await;
     assert!(cut.ends_with("\n[1 of 3 files; more: max_results=3]"), "{cut}");
+}
+
+#[tokio::test]
+async fn the_function_around_the_best_line_is_named_and_later_files_show_less() {
+    let body = |n: usize| {
+        let before: String = (0..20).map(|line| format!("    step_{line}();\n")).collect();
+        format!(
+            "//- /f{n}.rs\npub fn run_{n}(args: Args) {{\n{before}    needle(\n        {n});\n    after();\n}}\n"
+        )
+    };
+    let bench = Bench::new(&(0..5).map(body).collect::<String>());
+    insta::assert_snapshot!(bench.text("search", json!({"query": "needle"})).await, @r"
+    f0.rs:22 in 1-25 pub fn run_0(args: Args)
+    21⇥    step_19();
+    22⇥    needle(
+    23⇥        0);
+    24⇥    after();
+    25⇥}
+    f1.rs:22 in 1-25 pub fn run_1(args: Args)
+    21⇥    step_19();
+    22⇥    needle(
+    23⇥        1);
+    24⇥    after();
+    25⇥}
+    f2.rs:22 in 1-25 pub fn run_2(args: Args)
+    21⇥    step_19();
+    22⇥    needle(
+    23⇥        2);
+    24⇥    after();
+    25⇥}
+    f3.rs:22 in 1-25 pub fn run_3(args: Args)
+    21⇥    step_19();
+    22⇥    needle(
+    23⇥        3);
+    f4.rs:22 in 1-25 pub fn run_4(args: Args)
+    21⇥    step_19();
+    22⇥    needle(
+    23⇥        4);
+    ");
+    let found = bench.ok("search", json!({"query": "needle", "max_results": 1})).await;
+    assert_eq!(found["results"][0]["within"], "1-25: pub fn run_0(args: Args)");
+}
+
+#[tokio::test]
+async fn an_answer_shows_lines_within_a_budget_and_names_the_rest() {
+    let line = format!("needle {}\n", "word ".repeat(36));
+    let file = |n: usize| format!("//- /f{n:02}.txt\n{}", line.repeat(6));
+    let bench = Bench::new(&(0..40).map(file).collect::<String>());
+    let text = bench.text("search", json!({"query": "needle", "max_results": 40})).await;
+    assert!(protocol::estimate_tokens(&text) < 2_200, "{}", protocol::estimate_tokens(&text));
+    assert!(text.contains("\nf39.txt:1") && text.contains("[no lines of the last "), "{text}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::FileFacts;
-use super::syntax::{SourceText, walk};
+use super::syntax::{SourceText, children, walk};
 use crate::imports::ImportKind;
 
 pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
@@ -14,6 +14,10 @@ pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
             if let Some(path) = path {
                 facts.imports.push(source.import(node, path, ImportKind::Import));
             }
+            false
+        }
+        "package_clause" => {
+            facts.package = children(node).next().map(|name| source.owned(name));
             false
         }
         // Imports stand at the top of a file and nowhere else.

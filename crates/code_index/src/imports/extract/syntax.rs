@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::Language;
+use crate::excerpt::excerpt;
 use crate::imports::{Import, ImportKind};
 
 /// Characters of a statement that are kept.
@@ -121,6 +122,20 @@ impl<'a> SourceText<'a> {
             kind,
             scope: Vec::new(),
         }
+    }
+
+    /// An import by a name in the midst of other code, with the line that it stands in.
+    pub(super) fn import_in_line(
+        &self,
+        node: Node<'_>,
+        specifier: String,
+        kind: ImportKind,
+    ) -> Import {
+        let at = node.start_byte().min(self.bytes.len());
+        let start = memchr::memrchr(b'\n', &self.bytes[..at]).map_or(0, |newline| newline + 1);
+        let end = memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |it| at + it);
+        let line = excerpt(self.bytes[start..end].trim_ascii(), 0, STATEMENT_CHARS);
+        Import { statement: line.into(), ..self.import(node, specifier, kind) }
     }
 
     /// The text of a node on one line.

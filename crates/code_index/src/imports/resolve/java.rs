@@ -3,8 +3,8 @@
 use workspace::RelPath;
 
 use super::ImportResolver;
-use crate::imports::project_files::{dir_of, name_of, nearest, stem_of};
-use crate::imports::{ALL_NAMES, Import, Resolution};
+use crate::imports::project_files::{dir_of, join, name_of, nearest, stem_of};
+use crate::imports::{ALL_NAMES, Import, ImportKind, Resolution};
 
 pub(super) fn resolve(
     resolver: &ImportResolver,
@@ -12,6 +12,9 @@ pub(super) fn resolve(
     import: &Import,
 ) -> Vec<Resolution> {
     let name = import.specifier.as_str();
+    if import.kind == ImportKind::Path {
+        return beside(resolver, from, name);
+    }
     let all = import.names.first().is_some_and(|first| first == ALL_NAMES);
     if let Some((path, inner)) = class_file(resolver, from, name) {
         let names = if inner.is_empty() { import.names.clone() } else { vec![inner] };
@@ -34,6 +37,23 @@ pub(super) fn resolve(
         true => outside(&[ALL_NAMES.to_owned()]),
         false => used,
     }
+}
+
+/// A class of the own package that is used without an import: in the own directory or, as tests have
+/// it, in the same package of another source root.
+fn beside(resolver: &ImportResolver, from: &RelPath, name: &str) -> Vec<Resolution> {
+    let simple = name.rsplit('.').next().unwrap_or(name);
+    let here = join(&dir_of(from), &format!("{simple}.java"));
+    let path = match here.filter(|path| resolver.files.is_file(path)) {
+        Some(path) => Some(path),
+        None if !name.contains('.') => None,
+        None => {
+            let found =
+                resolver.files.paths().ending_in(&format!("{}.java", name.replace('.', "/")));
+            nearest(&found, from).cloned()
+        }
+    };
+    path.into_iter().map(|path| Resolution::file(path, &[simple.to_owned()])).collect()
 }
 
 /// The file of a class, and the name inside of it if the class is an inner one.

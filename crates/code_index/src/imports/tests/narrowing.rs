@@ -173,6 +173,7 @@ const OTHERS: Pool = Pool {
         "main.go",
         "db/db.go",
         "db/inner/x.go",
+        "db/db_test.go",
         "java/com/x/App.java",
         "java/com/x/Store.java",
         "java/com/x/all/Used.java",
@@ -207,6 +208,22 @@ const OTHERS: Pool = Pool {
     ],
 };
 
+const CSHARP: Pool = Pool {
+    paths: &["Cart.cs", "app/Main.cs", "app/Cart.g.cs", "lib/Types.cs", "lib/deep/Types.cs"],
+    statements: &[
+        "using Shop;",
+        "using Shop.Deep;",
+        "using static Shop.Deep.Tools;",
+        "using Alias = Shop.Cart;",
+        "namespace Shop { public partial class Cart { Order last; } }",
+        "namespace Shop.Deep { class Order { Cart cart; } }",
+        "namespace Shop { namespace Deep { static class Tools { static int Twice(this int a) => 2 * a; } } }",
+        "class Outer { [Marked] Cart cart; Order order; }",
+        "namespace Other { class MarkedAttribute {} class User { Shop.Deep.Order order; int b = 1.Twice(); } }",
+    ],
+    fixed: &[],
+};
+
 /// Which files exist, and what is written in each.
 type Plan = Vec<(usize, Vec<usize>)>;
 
@@ -234,10 +251,12 @@ fn check(pool: &Pool, plan: &Plan) -> Result<(), TestCaseError> {
     let all = Arc::new(FilesInMemory::new(files.clone()));
     let mut expected: BTreeMap<RelPath, BTreeSet<RelPath>> = BTreeMap::new();
     for (from, _, to) in every_import(all) {
-        // A Go package stands for the files in it.
+        // A Go package stands for the files in it; its tests are seen by the tests beside them.
         let inside = files.iter().map(|(file, _)| file).filter(|file| {
+            let is_test = file.to_text().ends_with("_test.go");
             **file == to
                 || (file.parent().as_ref() == Some(&to) && Dialect::of(file) == Some(Dialect::Go))
+                    && (!is_test || from.parent() == file.parent())
         });
         for file in inside {
             expected.entry(file.clone()).or_default().insert(from.clone());
@@ -274,6 +293,11 @@ proptest! {
     #[test]
     fn rust(plan in plans()) {
         check(&RUST, &plan)?;
+    }
+
+    #[test]
+    fn csharp(plan in plans()) {
+        check(&CSHARP, &plan)?;
     }
 
     #[test]

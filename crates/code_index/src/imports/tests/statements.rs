@@ -160,6 +160,7 @@ fn the_other_languages() {
     3 import d.E [f] {}
     4 import g [*,J,K] {}
     5 import h.I [*,J,K] {}
+    6 path a.K [] {}
     ");
     insta::assert_snapshot!(statements("x.php", php).join("\n"), @r"
     3 import B\C [C] {}

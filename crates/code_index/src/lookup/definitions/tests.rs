@@ -189,3 +189,76 @@ fn definitions_of_this_crate_are_found_by_their_names() {
     let checked = check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), 60);
     assert!(checked > 30, "{checked}");
 }
+
+/// `path:line` of the definitions of a name, in order.
+fn places(project: &str, name: &str) -> Vec<String> {
+    let project = Fixture::new(project);
+    let code = CodeBase::new(Arc::new(Workspace::open(project.root()).unwrap()));
+    let name = SymbolName::parse(name).unwrap();
+    let query = DefinitionQuery { name, only: None, context: 0, max_line_chars: 200 };
+    let found = find_definitions(&code, &query, &scope(), &|| false).unwrap();
+    found.found.iter().map(|one| format!("{}:{}", one.path, one.line)).collect()
+}
+
+#[test]
+fn what_is_meant_comes_first_in_each_language() {
+    let table: [(&str, &str, &[&str]); 7] = [
+        // The main part of a class before generated ones, its constructor, and aliases.
+        (
+            "//- /A.Designer.cs\npartial class Form { Form() {} }\n//- /B.cs\nusing Form = X.Y;\nclass B {}\n\
+             //- /Form.cs\npublic partial class Form {\n  public Form() {}\n}\n",
+            "Form",
+            &["Form.cs:1", "Form.cs:2", "A.Designer.cs:1", "A.Designer.cs:1", "B.cs:1"],
+        ),
+        // A class before its constructors, and both before what is only declared.
+        (
+            "//- /a.cc\n#include \"box.h\"\nBox::Box() {}\n//- /box.h\nclass Other;\nclass Box {\n public:\n  Box();\n};\n",
+            "Box",
+            &["box.h:2", "a.cc:2", "box.h:4"],
+        ),
+        // What a module has for others before members, locals and what it requires.
+        (
+            "//- /a.js\nconst run = require('./run');\n//- /b.js\nclass B { run() {} }\n\
+             //- /c.js\neach(list, function () { var run = 1; });\n//- /deep/run.js\nfunction run() {}\nmodule.exports = run;\n",
+            "run",
+            &["deep/run.js:1", "b.js:1", "c.js:1", "a.js:1"],
+        ),
+        // A file that is named after it, and what is defined before what is handed on.
+        (
+            "//- /all.js\nexports.pick = pick;\nfunction pick() {}\n//- /pick.js\nfunction pick() {}\n",
+            "pick",
+            &["pick.js:1", "all.js:2", "all.js:1"],
+        ),
+        // Sources before what was built from them.
+        (
+            "//- /dist/lib.js\nexport function make() {}\n//- /lib.umd.js\nfunction make() {}\n\
+             //- /lib.js\n(function (global, factory) { factory(); })(this, function () {\nfunction make() {}\n});\n\
+             //- /src/very/deep/make.js\nexport function make() {}\n//- /index.d.ts\nexport function make(): void;\n",
+            "make",
+            &[
+                "src/very/deep/make.js:1",
+                "index.d.ts:1",
+                "dist/lib.js:1",
+                "lib.js:2",
+                "lib.umd.js:1",
+            ],
+        ),
+        // A header that could be C is C++ where the sources are.
+        (
+            "//- /main.cpp\nint main() {}\n//- /plain.h\nstruct Plain : Base { int size() const { return 1; } };\n",
+            "size",
+            &["plain.h:1"],
+        ),
+        // A script is known by its first line.
+        (
+            "//- /configure\n#!/bin/sh\nas_fn_exit ()\n{\n  exit 1\n}\n",
+            "as_fn_exit",
+            &["configure:2"],
+        ),
+    ];
+    for (project, name, expected) in table {
+        let found = places(project, name);
+        let shown: Vec<&str> = found.iter().map(String::as_str).collect();
+        assert_eq!(shown, expected, "{name}");
+    }
+}

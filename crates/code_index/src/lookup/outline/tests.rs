@@ -4,7 +4,8 @@ use super::*;
 
 fn drawn(path: &str, text: &str) -> String {
     let until = Instant::now() + Duration::from_secs(20);
-    let outline = outline_text(&RelPath::parse(path).unwrap(), text.as_bytes(), until);
+    let (path, text) = (RelPath::parse(path).unwrap(), text.as_bytes());
+    let outline = outline_text(Language::of_file(&path, text), &path, text, until);
     assert!(outline.complete);
     let lines = outline
         .entries

@@ -12,6 +12,8 @@ use super::bytes::{PackedPlace, write_name};
 use super::runs::{NameRuns, merge};
 use super::{FOOTER_NUMBERS, FileStamp, MAGIC, NAMES_PER_BLOCK, NO_STAMP};
 use crate::Language;
+use crate::code_base::project_headers;
+use crate::language::SourceCount;
 use crate::lookup::word_files::read_text;
 use crate::symbols::{Parsers, SymbolKind};
 
@@ -60,8 +62,15 @@ pub(crate) fn write_symbol_table(
     let mut files: Vec<RelPath> = files.into_iter().filter(has_grammar).collect();
     files.sort();
     files.dedup();
+    let mut sources = SourceCount::default();
+    for path in &files {
+        if sources.add(path.as_bytes()) {
+            break;
+        }
+    }
     let pass = TablePass {
         workspace,
+        headers: project_headers(&sources, workspace),
         files: &files,
         options,
         cancel,
@@ -101,6 +110,8 @@ pub(crate) fn write_symbol_table(
 
 struct TablePass<'a> {
     workspace: &'a Workspace,
+    /// What headers are that could be C or C++.
+    headers: Language,
     files: &'a [RelPath],
     options: &'a TableOptions,
     cancel: &'a (dyn Fn() -> bool + Sync),
@@ -145,9 +156,9 @@ impl TablePass<'_> {
         buffer: &mut Vec<u8>,
         worker: &mut TableWorker,
     ) -> Option<FileStamp> {
-        let language = Language::of(path)?;
         let file = self.workspace.open_file(path).ok()?;
         let text = read_text(&file, self.options.max_file_bytes, buffer)?;
+        let language = Language::in_project(path, text, || self.headers)?;
         worker.text_bytes += text.len() as u64;
         let found = parsers.symbols(language, text, Instant::now() + self.options.file_time);
         if !found.complete {

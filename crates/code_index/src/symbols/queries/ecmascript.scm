@@ -3,6 +3,30 @@
 (export_statement ["export" "default"] @attribute)
 (decorator) @attribute
 
+; Functions without a name that are passed on or stored, but not those around a whole module.
+(call_expression
+  function: [(identifier) (member_expression)] @_called
+  arguments: (arguments [(function_expression !name) (arrow_function)] @block)
+  (#not-any-of? @_called "define" "require" "requirejs" "System.register"))
+(assignment_expression
+  left: (subscript_expression)
+  right: [(function_expression !name) (arrow_function)] @block)
+(return_statement [(function_expression !name) (arrow_function)] @block)
+
+; What `require` brings in is defined elsewhere.
+(variable_declarator name: (identifier) @name
+  value: [
+    (call_expression function: (identifier) @_require)
+    (member_expression object: (call_expression function: (identifier) @_require))
+  ]
+  (#eq? @_require "require")) @import
+(variable_declarator name: (object_pattern [
+    (shorthand_property_identifier_pattern) @name
+    (pair_pattern value: (identifier) @name)
+  ])
+  value: (call_expression function: (identifier) @_require)
+  (#eq? @_require "require")) @import
+
 (function_declaration name: (_) @name) @function
 (generator_function_declaration name: (_) @name) @function
 (class_declaration name: (_) @name) @class
@@ -85,6 +109,20 @@
   left: (member_expression object: (identifier) @in property: (_) @_prototype)
   right: (object)
   (#eq? @_prototype "prototype")) @scope
+; What is only handed on under a name is defined where that name is from.
+(expression_statement
+  (assignment_expression
+    left: (member_expression object: (identifier) @_exports property: (property_identifier) @name)
+    right: [(identifier) (member_expression)])
+  (#eq? @_exports "exports")) @import
+(expression_statement
+  (assignment_expression
+    left: (member_expression
+      object: (member_expression object: (_) @_module property: (_) @_exports)
+      property: (property_identifier) @name)
+    right: [(identifier) (member_expression)])
+  (#eq? @_module "module")
+  (#eq? @_exports "exports")) @import
 (expression_statement
   (assignment_expression
     left: (member_expression object: (identifier) @_exports property: (property_identifier) @name))

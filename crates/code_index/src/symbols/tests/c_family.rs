@@ -209,3 +209,66 @@ void _dev_printk(const char *level, const struct device *dev,
     assert!(!found.contains("commented"), "{found}");
     assert!(whole(Language::C, text, "dev_err").trim_end().ends_with("##__VA_ARGS__)"), "{found}");
 }
+
+#[cfg(feature = "cpp")]
+#[test]
+fn attributes_and_macros_around_definitions_of_cpp() {
+    let table = [
+        ("class EXPORT_MACRO(x) Foo final : public Bar {\n  int a;\n};\n", "1 class Foo -"),
+        ("class EXPORT Foo {\n};\n", "1 class Foo -"),
+        ("enum class Color : int { Red };\n", "1 enum Color -"),
+        ("enum class API Color : int { Red };\n", "1 variant Red Color"),
+        ("class [[nodiscard]] Status final {\n};\n", "1 class Status -"),
+        ("struct __attribute__((packed)) Packet {\n  int a;\n};\n", "1 struct Packet -"),
+        (
+            "template <typename T, typename = int>\nclass API List<T*> : Base<T> {\n};\n",
+            "2 class List -",
+        ),
+        ("[[nodiscard]] API(1) int size() { return 1; }\n", "1 function size -"),
+        ("__attribute__((noinline, used)) void f() {}\n", "1 function f -"),
+        ("struct A {\n  API_CONSTEXPR A(int b) noexcept : b(b) {}\n  int b;\n};\n", "2 method A A"),
+        ("struct A {\n  void lock() EXCLUSIVE_LOCK(mu) { mu.lock(); }\n};\n", "2 method lock A"),
+        (
+            "LIB_BEGIN_NAMESPACE\nLIB_EXPORT_BEGIN\ntemplate <typename T> API auto f(T a) -> int {\n  return 1;\n}\nLIB_END_NAMESPACE\n#endif\n",
+            "3 function f -",
+        ),
+        (
+            "class Widget : public QWidget {\n  Q_OBJECT\n public:\n  explicit Widget(int a);\n};\n",
+            "1 class Widget -",
+        ),
+    ];
+    for (text, expected) in table {
+        let found = outline(Language::Cpp, text);
+        assert!(found.lines().any(|line| line == expected), "{text}{found}");
+    }
+}
+
+#[cfg(feature = "c")]
+#[test]
+fn attributes_and_macros_around_definitions_of_c() {
+    let table = [
+        ("EXPORT(int) API_CALL parse(const char *text)\n{\n  return 0;\n}\n", "1 function parse -"),
+        (
+            "ATTRIBUTE(printf, 1, 2) static void report(const char *text)\n{\n  use(text);\n}\n",
+            "1 function report -",
+        ),
+        (
+            "__attribute__((format(printf, 1, 2)))\nstatic void report(const char *text, ...)\n{\n}\n",
+            "2 function report -",
+        ),
+        (
+            "#ifdef A\nint f(int a) {\n#else\nint g(int a) {\n#endif\n  return a;\n}\nint h(void) { return 1; }\n",
+            "8 function h -",
+        ),
+        (
+            "#if A\nstatic int one(void)\n{\n  return 1;\n}\n#else\nAPI_INLINE(2) int two(void)\n{\n  return 2;\n}\n#endif\n",
+            "7 function two -",
+        ),
+        ("struct PACKED(1) packet {\n  int a;\n};\n", "1 struct packet -"),
+        ("int f(int a) NONNULL(1)\n{\n  return a;\n}\n", "1 function f -"),
+    ];
+    for (text, expected) in table {
+        let found = outline(Language::C, text);
+        assert!(found.lines().any(|line| line == expected), "{text}{found}");
+    }
+}

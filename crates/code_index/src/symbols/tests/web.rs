@@ -40,7 +40,7 @@ X.stat = async () => {};
     7 method m C
     8 method #priv C
     9 method [Symbol.iterator] C
-    11 variable x -
+    11 import x -
     11 variable c2 -
     11 variable rest -
     11 variable s -
@@ -153,4 +153,31 @@ class View extends React.Component<Props> {
     6 class View -
     7 method render View
     ");
+}
+
+#[cfg(feature = "javascript")]
+#[test]
+fn what_is_required_or_stands_in_a_function_without_a_name_is_not_defined_for_others() {
+    let text = "\
+const fs = require('fs'), join = require('path').join;
+const { a, b: c } = require('./x');
+methods.forEach(function (method) { var route = 1; });
+app[name] = (x) => { const inner = 2; };
+define(['x'], function (x) { var kept = 1; });
+(function () { var module = 1; })();
+";
+    let found = outline(Language::JavaScript, text);
+    let table = [
+        "1 import fs -",
+        "1 import join -",
+        "2 import a -",
+        "2 import c -",
+        "3 local route -",
+        "4 local inner -",
+        "5 variable kept -",
+        "6 variable module -",
+    ];
+    for expected in table {
+        assert!(found.lines().any(|line| line == expected), "{expected}\n{found}");
+    }
 }

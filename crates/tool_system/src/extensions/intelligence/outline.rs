@@ -118,7 +118,7 @@ fn outline(cx: &ToolContext, args: OutlineArgs) -> Result<OutlineOutput, ToolErr
     let depth = args.depth.map_or(usize::MAX, Whole::as_usize);
     match cx.workspace().open_file(&scope.start) {
         Ok(file) => {
-            let Some(mut outline) = outline_file(&file, &scope) else {
+            let Some(mut outline) = outline_file(cx.code(), &file, &scope) else {
                 return Err(no_outline(&scope, file.meta.size));
             };
             outline.entries.retain(|entry| entry.depth < depth);
@@ -223,7 +223,7 @@ fn of_directory(
         }
         // A file that has gone or cannot be read has no outline.
         let Ok(file) = cx.workspace().open_file(path) else { continue };
-        let Some(outline) = outline_file(&file, scope) else { continue };
+        let Some(outline) = outline_file(cx.code(), &file, scope) else { continue };
         let mut entries = outline.entries;
         entries.retain(|entry| entry.line > 0 && entry.depth < depth.min(1));
         entries.sort_by_key(|entry| (entry.weight, entry.line));

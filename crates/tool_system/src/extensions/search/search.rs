@@ -1,6 +1,9 @@
 //! `search`: the best files for some words or identifiers.
 
-use code_index::{RankedFile, RankedFiles, RankedQuery, search_ranked};
+use std::collections::BTreeMap;
+
+use code_index::{RankedFile, RankedFiles, RankedQuery, RankingWeights, search_ranked};
+use protocol::estimate_tokens;
 use tool_system::plain_text::{
     FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
     with_notes,
@@ -12,6 +15,12 @@ use tool_system::search_notes::{
 
 /// Lines shown of each file.
 const SNIPPET_LINES: usize = 6;
+/// Files of which a model sees all of these lines; the answer is mostly among them.
+const FULL_FILES: usize = 3;
+/// Lines around the best one that a model sees of the other files.
+const FEW_LINES: u64 = 3;
+/// Lines together that a model sees at most, in tokens. Files beyond that are named only.
+const LINES_TOKENS: usize = 1_500;
 
 /// Best files for words or an identifier, with snippets.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,6 +55,9 @@ struct SearchResult {
     score: f64,
     /// Lines with their numbers.
     snippet: String,
+    /// `6-9: ` and the head of the function or type around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<String>,
 }
 
 #[derive(Debug)]
@@ -105,17 +117,16 @@ impl Tool for SearchTool {
             let nothing = result["message"].as_str()?.to_owned();
             return Some(with_notes(nothing, standing_notes(result)));
         }
-        let files = results.iter().map(|file| {
-            // The line after the path is the best one.
-            let heading = format!("{}:{}", file["path"].as_str()?, file["line"].as_u64()?);
-            let lines = file["snippet"].as_str()?.lines().map(|line| {
-                let (number, text) = line.split_once(':')?;
-                let text = text.strip_prefix(' ').unwrap_or(text);
-                Some((number.parse().ok()?, FoundLine::new(text)))
-            });
-            let lines = lines.collect::<Option<Vec<(u64, FoundLine)>>>()?;
-            Some((heading, lines.into_iter().filter(|(_, line)| !line.text.is_empty()).collect()))
-        });
+        let mut files = Vec::new();
+        let mut tokens = 0;
+        let mut named_only = 0;
+        for (place, file) in results.iter().enumerate() {
+            let (heading, lines) = file_text(file, place < FULL_FILES)?;
+            tokens += lines.values().map(|line| estimate_tokens(&line.text)).sum::<usize>();
+            let fits = tokens <= LINES_TOKENS;
+            named_only += u64::from(!fits);
+            files.push((heading, if fits { lines } else { BTreeMap::new() }));
+        }
         let shown = results.len() as u64;
         let part = ResultsShown {
             all: &counted(total, "file", "files"),
@@ -125,9 +136,38 @@ impl Tool for SearchTool {
             next: more_results(args, shown, total),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
+        if named_only > 0 {
+            notes.push(format!("no lines of the last {}", counted(named_only, "file", "files")));
+        }
         notes.extend(standing_notes(result));
-        Some(with_notes(in_files(files.collect::<Option<Vec<_>>>()?), notes))
+        Some(with_notes(in_files(files), notes))
     }
+}
+
+/// What a model sees of a file: `path:7 in 6-9 fn head()`, where 7 is the best line, and lines.
+fn file_text(file: &Value, is_full: bool) -> Option<(String, BTreeMap<u64, FoundLine>)> {
+    let best = file["line"].as_u64()?;
+    let mut lines = BTreeMap::new();
+    for line in file["snippet"].as_str()?.lines() {
+        let (number, text) = line.split_once(':')?;
+        let number: u64 = number.parse().ok()?;
+        let text = text.strip_prefix(' ').unwrap_or(text);
+        if !text.is_empty() && (is_full || number.abs_diff(best) <= FEW_LINES / 2) {
+            lines.insert(number, FoundLine::new(text));
+        }
+    }
+    let mut heading = format!("{}:{best}", file["path"].as_str()?);
+    if let Some((span, head)) = file["within"].as_str().and_then(|within| within.split_once(": ")) {
+        heading.push_str(" in ");
+        heading.push_str(span);
+        let first = span.split('-').next().and_then(|first| first.parse::<u64>().ok());
+        // A head that is among the lines is not said twice.
+        if !first.is_some_and(|first| lines.contains_key(&first)) {
+            heading.push(' ');
+            heading.push_str(head);
+        }
+    }
+    Some((heading, lines))
 }
 
 fn search(cx: &ToolContext, args: SearchArgs) -> Result<SearchOutput, ToolError> {
@@ -141,6 +181,7 @@ fn search(cx: &ToolContext, args: SearchArgs) -> Result<SearchOutput, ToolError>
         natural: args.natural.unwrap_or(false),
         snippet_lines: SNIPPET_LINES,
         max_line_chars: usize::try_from(cx.limits().grep_line_chars).unwrap_or(usize::MAX),
+        weights: RankingWeights::default(),
     };
     let scope = ScopeArgs {
         path: args.path,
@@ -185,12 +226,14 @@ fn message(query: &str, found: &RankedFiles) -> String {
 fn shown(file: RankedFile) -> SearchResult {
     let numbered = (file.snippet.first..).zip(&file.snippet.lines);
     let lines: Vec<String> = numbered.map(|(number, line)| format!("{number}: {line}")).collect();
+    let within = file.snippet.within;
     SearchResult {
         path: file.path.to_text(),
         line: file.snippet.best,
         // Two digits are enough to see which answers stand out.
         score: (f64::from(file.score) * 100.0).round() / 100.0,
         snippet: lines.join("\n"),
+        within: within.map(|within| format!("{}-{}: {}", within.first, within.last, within.head)),
     }
 }
 

@@ -143,10 +143,10 @@ fn rename(cx: &ToolContext, args: &RenameSymbolArgs) -> Result<Outcome, ToolErro
     let mut replacements = 0;
     let mut taken = Vec::new();
     for path in &files {
-        let Some(language) = Language::of(path) else { continue };
         // The change is worked out from the file as it is, so it need not have been read before.
         let target = Target::look(cx, &path.to_text())?;
         let text = target.text();
+        let Some(language) = cx.code().language_of(path, text.body()) else { continue };
         let names = (spelled(language, &args.symbol, &name), language.name_in(new_name));
         let mentions = args.include_comments.unwrap_or(false);
         let renamed = rename_in(language, text.body(), names, mentions, scope.deadline)

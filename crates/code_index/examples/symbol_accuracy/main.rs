@@ -1,67 +1,48 @@
 //! How many of the definitions that universal-ctags reports are found by us, at the same line.
 //!
 //! ```sh
-//! cargo run --release -p code_index --example symbol_accuracy -- [--misses 20] [--others] DIRECTORY…
+//! cargo run --release -p code_index --example symbol_accuracy -- [--misses 20] [--asked 150] [--others] DIRECTORY…
+//! cargo run --release -p code_index --example symbol_accuracy -- --truth PLACES DIRECTORY
 //! ```
 //!
 //! Counted are functions, methods, classes, structs, enums, traits and interfaces, each language
 //! apart. A definition counts as found if we have a symbol of the same name at the same line of the
 //! same file. Where ctags is mistaken, `explained` says so; those are shown apart, with the reason.
 //! Other kinds (macros, constants, fields and so on) are shown as well, but no bar is set for them; `--others` lists what is missed.
+//! Then some of the names are asked for, as the tool `find_definition` does, and the first place of the
+//! answer is compared with what is meant. With `--truth`, what is meant is not what ctags says but what
+//! stands in a file: path, line, name and rank, with tabs between.
 //! The program fails if a language or the total is below the bar.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+mod first;
+mod tags;
+
 use code_index::{Language, file_symbols};
-use serde_json::Value;
+use first::{FirstPlaces, Right};
+use tags::{Tag, tags};
 use workspace::RelPath;
 
 /// What must be found.
 const BAR: f64 = 0.98;
+/// The share of names whose definition must come first, and that of names that must be found.
+const FIRST_BAR: f64 = 0.95;
+const FOUND_BAR: f64 = 0.99;
+/// How many names of a language are asked for in each directory unless told.
+const ASKED: usize = 150;
 /// How many misses are shown for each language unless told.
 const MISSES: usize = 10;
 /// Larger files are not parsed elsewhere either.
 const MAX_BYTES: usize = 1 << 20;
 /// Time for one file; far more than any takes.
 const FILE_TIME: Duration = Duration::from_secs(20);
-
-/// The kinds that count, as ctags calls them in one language or another.
-const KINDS: [&str; 14] = [
-    "class",
-    "enum",
-    "func",
-    "function",
-    "generator",
-    "getter",
-    "interface",
-    "member",
-    "method",
-    "methodSpec",
-    "setter",
-    "singletonMethod",
-    "struct",
-    "trait",
-];
-/// `member` is a method in Python, and a field elsewhere.
-const MEMBER: &str = "member";
-
-/// Languages that we have no grammar for, in files that look like one of ours.
-const NOT_COMPARED: [&str; 2] = ["ObjectiveC", "CPreProcessor"];
-
-/// A definition that ctags reports.
-struct Tag {
-    name: String,
-    line: u32,
-    kind: String,
-    counts: bool,
-}
 
 /// What became of the tags of one language.
 #[derive(Default)]
@@ -81,34 +62,64 @@ struct Tally {
 
 fn main() -> ExitCode {
     let mut misses = MISSES;
+    let mut asked = ASKED;
     let mut others = false;
+    let mut truth = None;
     let mut directories = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        if argument == "--others" {
-            others = true;
-        } else if argument == "--misses" {
-            misses = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(MISSES);
-        } else {
-            directories.push(PathBuf::from(argument));
+        let mut number = |usual| arguments.next().and_then(|it| it.parse().ok()).unwrap_or(usual);
+        match argument.as_str() {
+            "--others" => others = true,
+            "--misses" => misses = number(MISSES),
+            "--asked" => asked = number(ASKED),
+            "--truth" => truth = arguments.next().map(PathBuf::from),
+            _ => directories.push(PathBuf::from(argument)),
         }
     }
     let mut tallies: BTreeMap<&'static str, Tally> = BTreeMap::new();
+    let mut places: BTreeMap<&'static str, FirstPlaces> = BTreeMap::new();
+    if let Some(truth) = truth {
+        return judged_by(&truth, &directories, misses, asked);
+    }
     for directory in &directories {
-        if let Err(error) = compare(directory, &mut tallies) {
+        let compared = compare(directory, &mut tallies).map_err(Into::into);
+        let judged =
+            compared.and_then(|rights| first::measure(directory, &rights, asked, &mut places));
+        if let Err(error) = judged {
             eprintln!("{}: {error}", directory.display());
             return ExitCode::from(2);
         }
     }
-    report(&tallies, misses, others)
+    let failed = report(&tallies, misses, others);
+    let misplaced = first::report(&places, misses, (FIRST_BAR, FOUND_BAR));
+    ExitCode::from(u8::from(failed || misplaced))
 }
 
+/// Asks for names that another parser found in one directory.
+fn judged_by(truth: &Path, directories: &[PathBuf], misses: usize, asked: usize) -> ExitCode {
+    let mut places: BTreeMap<&'static str, FirstPlaces> = BTreeMap::new();
+    let judged = first::read(truth).and_then(|rights| match directories {
+        [directory] => first::measure(directory, &rights, asked, &mut places),
+        _ => Err("--truth is about one directory".into()),
+    });
+    if let Err(error) = judged {
+        eprintln!("{}: {error}", truth.display());
+        return ExitCode::from(2);
+    }
+    let failed = first::report(&places, misses, (FIRST_BAR, FOUND_BAR));
+    ExitCode::from(u8::from(failed || places.is_empty()))
+}
+
+/// Compares file by file, and gives back what ctags says and is not mistaken about.
 fn compare(
     directory: &Path,
     tallies: &mut BTreeMap<&'static str, Tally>,
-) -> Result<(), std::io::Error> {
+) -> Result<Vec<Right>, std::io::Error> {
     let files = source_files(directory);
     let tags = tags(&files)?;
+    let mut rights = Vec::new();
+    let mut others_meant = Vec::new();
     for (path, language) in &files {
         let text = fs::read(path)?;
         let tally = tallies.entry(language.name()).or_default();
@@ -131,6 +142,9 @@ fn compare(
                 if !found {
                     tally.other_misses.push(shown(path, tag, &lines));
                 }
+                if is_bound_to_name(*language, tag, &lines) {
+                    others_meant.push(right(directory, path, *language, tag));
+                }
                 continue;
             }
             if !found && let Some(reason) = explained(*language, tag, &lines) {
@@ -142,9 +156,38 @@ fn compare(
             if !found {
                 tally.misses.push(shown(path, tag, &lines));
             }
+            rights.push(right(directory, path, *language, tag));
         }
     }
-    Ok(())
+    let names: HashSet<String> = rights.iter().map(|right| right.name.clone()).collect();
+    rights.extend(others_meant.into_iter().filter(|right| names.contains(&right.name)));
+    Ok(rights)
+}
+
+/// Whether a tag of a kind that does not count is meant as well where its name also is that of a
+/// function or a type. In JavaScript, ctags does not look at arrow functions and calls behind the sign;
+/// in C and C++, an alias or a macro can be what a type or a function is under another condition.
+fn is_bound_to_name(language: Language, tag: &Tag, lines: &[&[u8]]) -> bool {
+    let line = lines.get(tag.line as usize - 1).copied().unwrap_or_default();
+    match language {
+        Language::JavaScript => {
+            tag.scope.is_empty()
+                && matches!(tag.kind.as_str(), "constant" | "variable")
+                && !String::from_utf8_lossy(line).contains("require(")
+        }
+        Language::C | Language::Cpp => matches!(tag.kind.as_str(), "typedef" | "alias" | "macro"),
+        _ => false,
+    }
+}
+
+/// A tag as one of the places that may be meant. A type comes before its constructors and, in
+/// JavaScript, what a file has for others before what stands in something else.
+fn right(directory: &Path, path: &Path, language: Language, tag: &Tag) -> Right {
+    let path = path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned();
+    let around = tag.scope.rsplit(['.', ':']).next().unwrap_or_default();
+    let is_later = around == tag.name || language == Language::JavaScript && !around.is_empty();
+    let order = first::order_of_path(&path) * 2 + u8::from(is_later);
+    Right { name: tag.name.clone(), path, line: tag.line, language, order }
 }
 
 /// Our name as ctags would write it, without the `#` of private names in JavaScript and without
@@ -238,58 +281,7 @@ fn language_of(path: &Path) -> Option<Language> {
     (text.len() <= MAX_BYTES && !is_minified).then_some(language)
 }
 
-/// What ctags says about the files.
-fn tags(files: &[(PathBuf, Language)]) -> Result<HashMap<PathBuf, Vec<Tag>>, std::io::Error> {
-    let mut ctags = Command::new("ctags")
-        .args(["--options=NONE", "--output-format=json", "--fields=+nKl", "--sort=no"])
-        .args(["--map-TypeScript=+.tsx", "--map-JavaScript=+.cjs", "--map-JavaScript=+.mjs"])
-        .args(["-L", "-", "-f", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let names: Vec<u8> =
-        files.iter().flat_map(|(path, _)| format!("{}\n", path.display()).into_bytes()).collect();
-    let stdin = ctags.stdin.take();
-    let writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&names)));
-    let output = ctags.wait_with_output()?;
-    drop(writer.join());
-    let mut tags: HashMap<PathBuf, Vec<Tag>> = HashMap::new();
-    for line in output.stdout.split(|byte| *byte == b'\n') {
-        let Ok(tag) = serde_json::from_slice::<Value>(line) else { continue };
-        let text = |key: &str| tag[key].as_str().unwrap_or_default().to_owned();
-        let kind = text("kind");
-        let name = match (text("language").as_str(), kind.as_str()) {
-            ("C#", "method") => csharp_method(&text("name")),
-            // Operators are compared without blanks.
-            ("C++", "function") if text("name").starts_with("operator") => {
-                text("name").replace(' ', "")
-            }
-            _ => text("name"),
-        };
-        if name.starts_with("__anon") || name.starts_with("Anonymous") || name.is_empty() {
-            continue;
-        }
-        if NOT_COMPARED.contains(&tag["language"].as_str().unwrap_or_default())
-            || kind == "implementation"
-        {
-            continue;
-        }
-        let is_method = kind != MEMBER || tag["language"] == "Python";
-        let counts = KINDS.contains(&kind.as_str()) && is_method;
-        let line = tag["line"].as_u64().unwrap_or(1) as u32;
-        tags.entry(PathBuf::from(text("path"))).or_default().push(Tag { name, line, kind, counts });
-    }
-    Ok(tags)
-}
-
-/// The name of a C# method as we write it; ctags has `operator +` and `IList.Add` in one name.
-fn csharp_method(name: &str) -> String {
-    let name = name.trim_start_matches("operator ").trim_start_matches('~');
-    name.rsplit('.').next().unwrap_or(name).to_owned()
-}
-
-fn report(tallies: &BTreeMap<&'static str, Tally>, misses: usize, others: bool) -> ExitCode {
+fn report(tallies: &BTreeMap<&'static str, Tally>, misses: usize, others: bool) -> bool {
     let share = |found: u64, all: u64| if all == 0 { 1.0 } else { found as f64 / all as f64 };
     let mut failed = false;
     println!(
@@ -336,5 +328,5 @@ fn report(tallies: &BTreeMap<&'static str, Tally>, misses: usize, others: bool) 
     if tags == 0 {
         println!("no definitions at all: is ctags universal-ctags with JSON?");
     }
-    ExitCode::from(u8::from(failed || tags == 0))
+    failed || tags == 0
 }

@@ -1,0 +1,198 @@
+//! Which files are worth reading, judged by what an index knows of them.
+//!
+//! A query has common words, and a large project has them in most of its files. Reading all of those
+//! would take longer with every file of the project, so only the most promising are read: those that
+//! can have the rarest terms. How common a term is, the index tells for all files.
+
+use workspace::RelPath;
+
+use super::score::{FileFindings, rarity};
+
+/// Files that are read for one question, so that the work is bounded in a project of any size. The bench
+/// compares the answers with those after reading every file.
+pub(super) const MAX_READ: usize = 512;
+
+/// Files of which it is asked what they are, so that tests and prose do not take the places of code.
+const MAX_JUDGED: usize = 4 * MAX_READ;
+
+/// A file that may answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Nominee {
+    pub(super) path: RelPath,
+    /// The terms that its text can have, and those in its name, one bit each.
+    pub(super) terms: u32,
+    pub(super) name_terms: u32,
+}
+
+/// All files that may answer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Nominees {
+    /// Those that are kept, and how many there were.
+    files: Vec<Nominee>,
+    count: usize,
+    /// Per term, how many files can have it.
+    can_have: Vec<f32>,
+    /// The terms that an index tells anything about, one bit each.
+    telling: u32,
+    all: f32,
+}
+
+impl Nominees {
+    /// `telling` are the terms, one bit each, that an index knows anything about.
+    pub(super) fn new(terms: usize, telling: u32) -> Nominees {
+        Nominees { can_have: vec![0.0; terms], telling, ..Nominees::default() }
+    }
+
+    /// Counts a file, and keeps it if it may answer. `path` is asked for only then.
+    pub(super) fn add(
+        &mut self,
+        terms: u32,
+        name_terms: u32,
+        path: impl FnOnce() -> Option<RelPath>,
+    ) {
+        self.all += 1.0;
+        let mut rest = terms | name_terms;
+        while rest != 0 {
+            self.can_have[rest.trailing_zeros() as usize] += 1.0;
+            rest &= rest - 1;
+        }
+        if ((terms & self.telling) | name_terms) != 0
+            && let Some(path) = path()
+        {
+            self.files.push(Nominee { path, terms, name_terms });
+            self.count += 1;
+        }
+    }
+
+    /// How many files may answer, also those that are not promising enough to be read.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The most promising files, at most [`MAX_READ`], in path order. `weights` are those of the
+    /// terms; `factor` says what a match in a file is worth.
+    pub(super) fn most_promising(
+        &mut self,
+        weights: &[f32],
+        factor: impl Fn(&RelPath) -> f32,
+    ) -> Vec<RelPath> {
+        let worth: Vec<f32> = weights
+            .iter()
+            .zip(&self.can_have)
+            .map(|(weight, having)| weight * rarity(self.all, *having))
+            .collect();
+        let telling = self.telling;
+        let promise = |file: &Nominee| {
+            let all = (file.terms & telling) | file.name_terms;
+            sum_of(&worth, all) + sum_of(&worth, file.name_terms)
+        };
+        keep_best(&mut self.files, MAX_JUDGED, promise);
+        keep_best(&mut self.files, MAX_READ, |file| promise(file) * factor(&file.path));
+        self.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        self.files.iter().map(|file| file.path.clone()).collect()
+    }
+
+    /// Per term, how many files have it as a word: those that can have it, less the share of the
+    /// files read that turned out not to.
+    pub(super) fn having(&self, read: &[FileFindings]) -> Vec<f32> {
+        let mut can = vec![0.0_f32; self.can_have.len()];
+        let mut has = vec![0.0_f32; self.can_have.len()];
+        for file in &self.files {
+            let found = read.binary_search_by(|read| read.path.cmp(&file.path)).ok();
+            for (term, (can, has)) in can.iter_mut().zip(&mut has).enumerate() {
+                if (file.terms | file.name_terms) & (1 << term) != 0 {
+                    *can += 1.0;
+                    *has += f32::from(u8::from(found.is_some_and(|at| read[at].has(term))));
+                }
+            }
+        }
+        let share = |(can, has): (&f32, &f32)| if *can > 0.0 { has / can } else { 1.0 };
+        let shares = can.iter().zip(&has).map(share);
+        self.can_have.iter().zip(shares).map(|(having, share)| having * share).collect()
+    }
+}
+
+/// The sum over the terms of a set.
+fn sum_of(worth: &[f32], mut set: u32) -> f32 {
+    let mut sum = 0.0;
+    while set != 0 {
+        sum += worth[set.trailing_zeros() as usize];
+        set &= set - 1;
+    }
+    sum
+}
+
+/// Keeps the files with the highest values, at most `count`; of equal ones those that come first.
+fn keep_best(files: &mut Vec<Nominee>, count: usize, value: impl Fn(&Nominee) -> f32) {
+    if files.len() <= count {
+        return;
+    }
+    let mut order: Vec<(f32, usize)> =
+        files.iter().enumerate().map(|(at, file)| (value(file), at)).collect();
+    order.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    order.truncate(count);
+    order.sort_unstable_by_key(|(_, at)| *at);
+    *files = order.into_iter().map(|(_, at)| files[at].clone()).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn nominees(files: &[(u32, u32)], telling: u32) -> Nominees {
+        let mut nominees = Nominees::new(3, telling);
+        for (index, (terms, name_terms)) in files.iter().enumerate() {
+            let path = RelPath::parse(&format!("{index:05}")).unwrap();
+            nominees.add(*terms, *name_terms, || Some(path));
+        }
+        nominees
+    }
+
+    #[test]
+    fn the_rare_term_is_read_before_the_common_one() {
+        let mut files = vec![(0b001, 0); 2 * MAX_READ];
+        files[2 * MAX_READ - 1] = (0b010, 0);
+        files[2 * MAX_READ - 2] = (0b001, 0b001);
+        let mut nominees = nominees(&files, 0b011);
+        let chosen = nominees.most_promising(&[1.0; 3], |_| 1.0);
+        assert_eq!((chosen.len(), nominees.count()), (MAX_READ, 2 * MAX_READ));
+        assert!(chosen.is_sorted());
+        let last: Vec<String> = chosen.iter().rev().take(2).map(RelPath::to_text).collect();
+        assert_eq!(last, [format!("{:05}", 2 * MAX_READ - 1), format!("{:05}", 2 * MAX_READ - 2)]);
+    }
+
+    #[test]
+    fn what_stands_behind_code_is_read_after_it() {
+        let files = vec![(0b001, 0); 2 * MAX_READ];
+        let is_late = |path: &RelPath| path.to_text() >= format!("{MAX_READ:05}");
+        let factor = |path: &RelPath| if is_late(path) { 1.0 } else { 0.2 };
+        let chosen = nominees(&files, 0b001).most_promising(&[1.0; 3], factor);
+        assert!(chosen.iter().all(is_late), "{chosen:?}");
+    }
+
+    #[test]
+    fn a_term_of_which_nothing_is_known_nominates_no_file() {
+        let mut nominees = nominees(&[(0b100, 0), (0b101, 0), (0b100, 0b100), (0, 0)], 0b011);
+        assert_eq!((nominees.count(), nominees.all), (2, 4.0));
+        assert_eq!(nominees.most_promising(&[1.0; 3], |_| 1.0).len(), 2);
+        assert_eq!(nominees.having(&[]), [0.0, 0.0, 0.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_with_more_of_the_terms_is_never_left_out_for_one_with_less(
+            sets in proptest::collection::vec(0_u32..8, MAX_READ..MAX_READ + 200),
+        ) {
+            let files: Vec<(u32, u32)> = sets.iter().map(|set| (*set, 0)).collect();
+            let chosen = nominees(&files, 0b111).most_promising(&[1.0; 3], |_| 1.0);
+            prop_assert!(chosen.len() <= MAX_READ);
+            let is_chosen = |at: usize| chosen.binary_search(&RelPath::parse(&format!("{at:05}")).unwrap()).is_ok();
+            let all_terms = sets.iter().filter(|set| **set == 0b111).count();
+            if all_terms <= MAX_READ {
+                prop_assert!((0..sets.len()).filter(|at| sets[*at] == 0b111).all(is_chosen));
+            }
+        }
+    }
+}
