@@ -46,6 +46,7 @@ mod surrogates;
 #[cfg(test)]
 mod testing;
 mod turns;
+mod web_search;
 mod wire_names;
 
 pub use anthropic::AnthropicStream;
@@ -60,3 +61,4 @@ pub use quirks::Quirks;
 pub use reader::{AnswerReader, Dialect};
 pub use secret::{NoKey, Secret};
 pub use sse::{SseDecoder, SseEvent};
+pub use web_search::{FoundPage, ModelQuestion, ModelSearch};

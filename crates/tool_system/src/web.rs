@@ -14,9 +14,11 @@ mod search;
 
 pub use access::{WebAccess, WebOptions};
 pub use page::web_page_text;
-pub use search::{SearchProvider, SearchServer};
+pub use search::{
+    AskedSearch, Recency, SearchFormat, SearchHit, SearchKind, SearchProvider, SearchQuestion,
+    SearchServer,
+};
 
 pub(crate) use naming::is_named_in;
 pub(crate) use page::{PageView, WebPage};
 pub(crate) use page_store::{PageKey, PageStore};
-pub(crate) use search::{Recency, SearchHit, SearchQuestion};

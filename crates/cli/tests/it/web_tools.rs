@@ -1,5 +1,6 @@
 //! `web_fetch` and `web_search` through the binary, against servers on this machine.
 
+mod model_search;
 mod name_server;
 
 use std::io::{Read as _, Write as _};
@@ -56,11 +57,44 @@ fn head_of(socket: &mut TcpStream) -> String {
     while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).is_ok_and(|count| count > 0) {
         head.push(byte[0]);
     }
-    String::from_utf8_lossy(&head).into_owned()
+    let mut head = String::from_utf8_lossy(&head).into_owned();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.and_then(|text| text.parse().ok()).unwrap_or(0)];
+    if socket.read_exact(&mut body).is_ok() {
+        head.push_str(&String::from_utf8_lossy(&body));
+    }
+    head
+}
+
+/// What providers answer whose model has searched.
+fn found_by_model(path: &str) -> Option<String> {
+    let (url, title) = ("https://kiln.example/", "A <b>kiln</b>");
+    let answer = match path {
+        "/v1/messages" => json!({"content": [
+            {"type": "web_search_tool_result", "tool_use_id": "s", "content": [
+                {"type": "web_search_result", "url": url, "title": title, "encrypted_content": "x"}]},
+            {"type": "text", "text": "It is hot.", "citations": [
+                {"type": "web_search_result_location", "url": url, "title": title, "cited_text": "hot"}]}]}),
+        "/responses" => json!({"output": [
+            {"type": "web_search_call", "status": "completed", "action": {"type": "search"}},
+            {"type": "message", "content": [{"type": "output_text", "text": "hot (kiln.example)", "annotations": [
+                {"type": "url_citation", "start_index": 4, "end_index": 18, "url": url, "title": title}]}]}]}),
+        "/models/g-1:generateContent" => json!({"candidates": [{"groundingMetadata": {
+            "groundingChunks": [{"web": {"uri": url, "title": title}}],
+            "groundingSupports": [{"segment": {"text": "hot"}, "groundingChunkIndices": [0]}]}}]}),
+        _ => return None,
+    };
+    Some(answer.to_string())
 }
 
 fn answer_to(head: &str) -> String {
     let path = head.split(' ').nth(1).unwrap_or_default();
+    if let Some(body) = found_by_model(path) {
+        let length = body.len();
+        return format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        );
+    }
     let (status, more, body) = match path.split('?').next().unwrap_or_default() {
         "/out" => ("302 Found", "location: http://169.254.169.254/latest/\r\n", String::new()),
         "/elsewhere" => ("302 Found", "location: https://docs.example/x\r\n", String::new()),

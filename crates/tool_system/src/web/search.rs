@@ -3,8 +3,9 @@
 mod formats;
 
 use std::fmt;
+use std::sync::Arc;
 
-use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use net::WebUrl;
 use protocol::{ErrorCode, ToolError, UnknownName, WebRequest};
 use schemars::JsonSchema;
@@ -12,12 +13,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::VariantArray as _;
 
-use self::formats::SearchFormat;
+use self::formats::cleaned;
+
+pub use self::formats::{AskedSearch, SearchFormat};
 
 /// How recent results shall be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Recency {
+#[expect(missing_docs, reason = "the names say it, and the schema would repeat them")]
+pub enum Recency {
     Day,
     Week,
     Month,
@@ -26,22 +30,35 @@ pub(crate) enum Recency {
 
 /// What is searched for.
 #[derive(Clone, Debug)]
-pub(crate) struct SearchQuestion {
-    pub(crate) query: String,
-    pub(crate) results: u64,
-    pub(crate) recency: Option<Recency>,
-    /// Today, as `2026-11-16`: some servers want dates.
-    pub(crate) since: Option<String>,
+pub struct SearchQuestion {
+    /// The words.
+    pub query: String,
+    /// How many results are wanted.
+    pub results: u64,
+    /// How recent they shall be.
+    pub recency: Option<Recency>,
+    /// The first day of that time, as `2026-11-16`: some servers want dates.
+    pub since: Option<String>,
 }
 
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct SearchHit {
-    pub(crate) title: String,
-    pub(crate) url: String,
-    pub(crate) snippet: String,
+#[expect(missing_docs, reason = "the names say it, and the schema would repeat them")]
+pub struct SearchHit {
+    pub title: String,
+    pub url: String,
+    pub snippet: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) published: Option<String>,
+    pub published: Option<String>,
+}
+
+impl SearchHit {
+    /// Without markup and control characters, and of moderate length.
+    fn cleaned(self) -> Self {
+        let Self { title, url, snippet, published } = self;
+        let published = published.as_deref().map(cleaned);
+        Self { title: cleaned(&title), url, snippet: cleaned(&snippet), published }
+    }
 }
 
 /// A kind of search server.
@@ -115,27 +132,59 @@ impl SearchProvider {
 #[derive(Clone)]
 pub struct SearchServer {
     /// What it is.
-    pub provider: SearchProvider,
+    pub kind: SearchKind,
     /// Where it is.
     pub url: WebUrl,
     /// Its key, which is sent and never shown.
     pub key: Option<String>,
 }
 
+/// A search server of a known kind, or another one.
+#[derive(Clone)]
+pub enum SearchKind {
+    /// One of those that are known here.
+    Known(SearchProvider),
+    /// One that the program brings along, such as the provider of a model.
+    Other(Arc<dyn SearchFormat>),
+}
+
+impl SearchKind {
+    fn format(&self) -> &dyn SearchFormat {
+        match self {
+            Self::Known(provider) => provider.format(),
+            Self::Other(format) => &**format,
+        }
+    }
+
+    /// What it is called.
+    fn name(&self) -> String {
+        match self {
+            Self::Known(provider) => provider.to_string(),
+            Self::Other(format) => format.name(),
+        }
+    }
+}
+
 impl fmt::Debug for SearchServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SearchServer({} at {})", self.provider, self.url)
+        write!(f, "SearchServer({} at {})", self.kind.name(), self.url)
     }
 }
 
 impl SearchServer {
+    /// Whether it takes longer than a web server.
+    pub(crate) fn takes_its_time(&self) -> bool {
+        self.kind.format().takes_its_time()
+    }
+
     /// The request for a question, without the key.
     pub(crate) fn request(
         &self,
         question: &SearchQuestion,
         timeout_ms: u64,
     ) -> Result<WebRequest, ToolError> {
-        let asked = self.provider.format().request(&self.url, question);
+        let format = self.kind.format();
+        let asked = format.request(&self.url, question);
         let asked = asked.map_err(|error| {
             let message = format!("the address of the search server cannot be used: {error}");
             ToolError::new(ErrorCode::ExecutionError, message)
@@ -143,13 +192,16 @@ impl SearchServer {
         Ok(WebRequest {
             method: if asked.body.is_some() { "POST" } else { "GET" }.into(),
             url: asked.url.to_string(),
-            headers: match asked.body.is_some() {
-                true => [("content-type".to_owned(), "application/json".to_owned())].into(),
-                false => Default::default(),
-            },
+            headers: asked
+                .body
+                .iter()
+                .map(|_| ("content-type", "application/json"))
+                .chain(format.headers().iter().copied())
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
             body: asked.body.map(|body| body.to_string()),
             timeout_ms,
-            search: Some(self.provider.to_string()),
+            search: Some(self.kind.name()),
             unnamed: false,
         })
     }
@@ -161,13 +213,13 @@ impl SearchServer {
             return Err(ToolError::new(ErrorCode::PermissionDenied, message));
         }
         let Some(key) = &self.key else { return Ok(()) };
-        let (name, before) = self.provider.format().key_header();
+        let (name, before) = self.kind.format().key_header();
         let mut value = HeaderValue::from_str(&format!("{before}{key}")).map_err(|_| {
-            let message = format!("the key of {} cannot be sent", self.provider);
+            let message = format!("the key of {} cannot be sent", self.kind.name());
             ToolError::new(ErrorCode::ExecutionError, message)
         })?;
         value.set_sensitive(true);
-        headers.insert(name, value);
+        headers.insert(HeaderName::from_static(name), value);
         Ok(())
     }
 
@@ -178,12 +230,16 @@ impl SearchServer {
         body: &[u8],
         most: usize,
     ) -> Result<Vec<SearchHit>, ToolError> {
-        let provider = self.provider;
+        let (provider, format) = (self.kind.name(), self.kind.format());
         let failed = |message: String| ToolError::new(ErrorCode::ExecutionError, message);
+        let value: Option<Value> = serde_json::from_slice(body).ok();
         if !(200..300).contains(&status) {
-            let error = failed(format!("{provider} answered with status {status}"));
-            return Err(match (status, provider) {
-                (403, SearchProvider::SearXng) => error.suggest(
+            let said = value.and_then(|value| format.failure(&value)).map(|said| cleaned(&said));
+            let said = said.filter(|said| !self.key.as_ref().is_some_and(|key| said.contains(key)));
+            let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+            let error = failed(format!("{provider} answered with status {status}{said}"));
+            return Err(match (status, &self.kind) {
+                (403, SearchKind::Known(SearchProvider::SearXng)) => error.suggest(
                     "A SearXNG server answers programs only if its settings list `json` under \
                      `search.formats`. Ask the user to add it.",
                 ),
@@ -195,14 +251,19 @@ impl SearchServer {
             });
         }
         let unreadable = || failed(format!("{provider} did not answer with results in JSON"));
-        let value: Value = serde_json::from_slice(body).map_err(|_| unreadable())?;
-        let hits = provider.format().hits(&value).ok_or_else(unreadable)?;
-        Ok(hits.into_iter().filter(|hit| WebUrl::parse(&hit.url).is_ok()).take(most).collect())
+        let value = value.ok_or_else(unreadable)?;
+        if let Some(why) = format.failure(&value) {
+            return Err(failed(format!("{provider} found nothing out: {}", cleaned(&why)))
+                .suggest("Search for something else, or fetch an address that you know."));
+        }
+        let hits = format.hits(&value).ok_or_else(unreadable)?;
+        let hits = hits.into_iter().filter(|hit| WebUrl::parse(&hit.url).is_ok()).take(most);
+        Ok(hits.map(SearchHit::cleaned).collect())
     }
 }
 
 /// A header with a bearer token.
-const BEARER: (HeaderName, &str) = (AUTHORIZATION, "Bearer ");
+const BEARER: (&str, &str) = ("authorization", "Bearer ");
 
 #[cfg(test)]
 mod tests;

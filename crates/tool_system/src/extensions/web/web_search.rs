@@ -63,8 +63,12 @@ impl Tool for WebSearchTool {
             since: args.recency.map(since),
         };
         let web = cx.web()?;
-        let timeout_ms = limits.web_s.min(limits.max_web_s).saturating_mul(1000);
-        let request = web.search()?.request(&question, timeout_ms)?;
+        let server = web.search()?;
+        let usual_s = match server.takes_its_time() {
+            true => limits.max_web_s,
+            false => limits.web_s.min(limits.max_web_s),
+        };
+        let request = server.request(&question, usual_s.saturating_mul(1000))?;
         Ok(Outcome::Proposal(Proposed::web(request)))
     }
 

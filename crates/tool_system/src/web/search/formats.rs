@@ -1,6 +1,5 @@
 //! The interfaces of search servers, a type each.
 
-use hyper::header::{AUTHORIZATION, HeaderName};
 use net::{InvalidWebUrl, WebUrl};
 use serde_json::{Value, json};
 
@@ -10,27 +9,53 @@ use super::{BEARER, Recency, SearchHit, SearchQuestion};
 const MAX_SNIPPET: usize = 600;
 
 /// What is sent to a server.
-pub(super) struct AskedSearch {
-    pub(super) url: WebUrl,
-    pub(super) body: Option<Value>,
+#[derive(Clone, Debug)]
+pub struct AskedSearch {
+    /// Where it is sent.
+    pub url: WebUrl,
+    /// What is posted there; without it, the address says all.
+    pub body: Option<Value>,
 }
 
 /// How a kind of server is asked, and how its answer is read.
-pub(super) trait SearchFormat: Sync {
+pub trait SearchFormat: Send + Sync {
+    /// What it is called, where it is none of the known ones.
+    fn name(&self) -> String {
+        String::new()
+    }
+
+    /// The address of the service; none for servers that users run themselves.
     fn usual_url(&self) -> Option<&'static str> {
         None
     }
 
+    /// The variable that usually holds its key.
     fn usual_key(&self) -> Option<&'static str> {
         None
     }
 
-    /// The header that holds the key, and what stands before it.
-    fn key_header(&self) -> (HeaderName, &'static str) {
+    /// The header that holds the key, in small letters, and what stands before it.
+    fn key_header(&self) -> (&'static str, &'static str) {
         BEARER
     }
 
+    /// Headers that are sent with each request.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Whether it takes longer than a web server, because a model reads what it finds.
+    fn takes_its_time(&self) -> bool {
+        false
+    }
+
+    /// The request for a question, without the key.
     fn request(&self, base: &WebUrl, asked: &SearchQuestion) -> Result<AskedSearch, InvalidWebUrl>;
+
+    /// Why there are no results, if an answer says so.
+    fn failure(&self, _answer: &Value) -> Option<String> {
+        None
+    }
 
     /// The results; none if this is not an answer of such a server.
     fn hits(&self, answer: &Value) -> Option<Vec<SearchHit>>;
@@ -56,7 +81,7 @@ fn listed(list: &Value, snippet: &str, published: &str) -> Option<Vec<SearchHit>
 }
 
 /// One line without tags and control characters, of moderate length.
-fn cleaned(text: &str) -> String {
+pub(super) fn cleaned(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut in_tag = false;
     for c in text.chars() {
@@ -111,8 +136,8 @@ impl SearchFormat for BraveFormat {
         Some("BRAVE_API_KEY")
     }
 
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (HeaderName::from_static("x-subscription-token"), "")
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-subscription-token", "")
     }
 
     fn request(&self, base: &WebUrl, asked: &SearchQuestion) -> Result<AskedSearch, InvalidWebUrl> {
@@ -172,8 +197,8 @@ impl SearchFormat for ExaFormat {
         Some("EXA_API_KEY")
     }
 
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (HeaderName::from_static("x-api-key"), "")
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-api-key", "")
     }
 
     fn request(&self, base: &WebUrl, asked: &SearchQuestion) -> Result<AskedSearch, InvalidWebUrl> {
@@ -204,8 +229,8 @@ impl SearchFormat for KagiFormat {
         Some("KAGI_API_KEY")
     }
 
-    fn key_header(&self) -> (HeaderName, &'static str) {
-        (AUTHORIZATION, "Bot ")
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bot ")
     }
 
     fn request(&self, base: &WebUrl, asked: &SearchQuestion) -> Result<AskedSearch, InvalidWebUrl> {

@@ -4,7 +4,11 @@ use super::*;
 
 fn server(provider: SearchProvider) -> SearchServer {
     let url = provider.usual_url().unwrap_or("http://localhost:8888/");
-    SearchServer { provider, url: WebUrl::parse(url).expect(url), key: Some("secret-key".into()) }
+    SearchServer {
+        kind: SearchKind::Known(provider),
+        url: WebUrl::parse(url).expect(url),
+        key: Some("secret-key".into()),
+    }
 }
 
 fn question() -> SearchQuestion {
