@@ -12,9 +12,9 @@ use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability, ServerCapabilities,
-    ServerConfig, Tool,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, Peer, RequestContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tool_system::{Approver, ToolExecutor};
 
@@ -23,6 +23,7 @@ use crate::host_roots::HostRoots;
 use crate::http_client::HttpClient;
 use crate::resources::ResourceAnswers;
 use crate::serve::ServerParts;
+use crate::subscriptions::{self, Subscriptions};
 use crate::tool_list::listed_tool;
 use crate::waiting_calls::{CallStep, Resumption, RunningCall, WaitingCalls, no_such_question};
 use crate::{answer, progress, prompts};
@@ -41,7 +42,7 @@ const INSTRUCTIONS: &str = "Tools for one project directory. Use them to explore
      was cut says how to get the rest; an error says what to do next.";
 
 /// Methods that rmcp hands over as unknown when their parameters do not fit.
-const KNOWN_METHODS: [&str; 10] = [
+const KNOWN_METHODS: [&str; 13] = [
     "initialize",
     "server/discover",
     "tools/list",
@@ -51,22 +52,30 @@ const KNOWN_METHODS: [&str; 10] = [
     "resources/list",
     "resources/templates/list",
     "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
     "completion/complete",
+    "subscriptions/listen",
 ];
 
+/// Those of them that stateless requests do not have, whatever their parameters.
+const HANDSHAKE_METHODS: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
+
 /// One executor's tools as an MCP server.
-pub(crate) struct McpHandler {
+pub struct McpHandler {
     executor: Arc<ToolExecutor>,
     approver: ApproverChoice,
     waiting: WaitingCalls,
     resources: Option<ResourceAnswers>,
     roots: Option<HostRoots>,
+    subscriptions: Subscriptions,
     tools: OnceLock<Result<Vec<Tool>, String>>,
     calls: AtomicU64,
 }
 
 impl McpHandler {
-    pub(crate) fn new(parts: ServerParts) -> Self {
+    /// Answers for the project of these parts.
+    pub fn new(parts: ServerParts) -> Self {
         let ServerParts { executor, approver, resources, assumed_root } = parts;
         // A role that may not read files does not read them in another way.
         let reads = executor.role().permissions().contains(ToolPermission::ReadFiles);
@@ -77,6 +86,7 @@ impl McpHandler {
             waiting,
             resources: resources.filter(|_| reads).map(ResourceAnswers),
             roots: assumed_root.map(HostRoots::new),
+            subscriptions: Subscriptions::default(),
             tools: OnceLock::new(),
             calls,
         }
@@ -165,7 +175,7 @@ impl McpHandler {
         let mut running = match resumed {
             Ok(Resumption::Answered(running)) => running,
             Ok(Resumption::Unanswered(again)) => return Ok(CallToolResponse::InputRequired(again)),
-            Err(error) => return answer::of(Err(error).into()).map(CallToolResponse::Complete),
+            Err(error) => return Err(error),
         };
         let id = running.id.clone();
         let result = match self.forwarding(running.next(&context.ct), &id, context).await {
@@ -215,7 +225,9 @@ impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let mut can = ServerCapabilities::builder().enable_tools().enable_prompts().build();
         if self.resources.is_some() {
-            can.resources = Some(ResourcesCapability::default());
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = Some(true);
+            can.resources = Some(resources);
             can.completions = Some(Default::default());
         }
         let mut info = ServerConfig::new(can);
@@ -274,9 +286,7 @@ impl ServerHandler for McpHandler {
             }
             AskingWay::Now(approver) => self.completed(&call, &context, &*approver).await,
             AskingWay::Elsewhere(approver) => self.completed(&call, &context, approver).await,
-            AskingWay::NotAsked => {
-                answer::of(Err(no_such_question()).into()).map(CallToolResponse::Complete)
-            }
+            AskingWay::NotAsked => Err(no_such_question()),
         }
     }
 
@@ -285,9 +295,8 @@ impl ServerHandler for McpHandler {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // Stateless requests have no handshake, whatever its parameters.
         let version = context.meta.protocol_version();
-        let is_gone = request.method == "initialize"
+        let is_gone = HANDSHAKE_METHODS.contains(&request.method.as_str())
             && version.is_some_and(|version| answers_by_repetition(&version));
         if !is_gone && KNOWN_METHODS.contains(&request.method.as_str()) {
             let message = format!("the parameters do not fit {}", request.method);
@@ -349,6 +358,36 @@ impl ServerHandler for McpHandler {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.resources()?.read(&request.uri).await.map(ReadResourceResponse::Complete)
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(subscriptions::accepted(self.resources.as_ref()?, requested))
+    }
+
+    async fn listen(&self, stream: SubscriptionContext) -> Result<(), ErrorData> {
+        subscriptions::listen(self.resources()?, &stream).await;
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.add(self.resources()?, request.uri, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.resources()?;
+        self.subscriptions.remove(request.uri, &context);
+        Ok(())
     }
 
     async fn complete(

@@ -11,12 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use rmcp::ErrorData;
 use rmcp::model::{
     ClientJsonRpcMessage, ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
@@ -25,6 +26,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{
     SessionManager as _, StreamableHttpServerConfig, StreamableHttpService,
 };
+use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +41,9 @@ use crate::slow_answer;
 /// Requests that are worked on at once, of all clients together. More than on standard streams, since those
 /// that wait for the user on the page are among them.
 const MAX_RUNNING_HTTP: usize = 2 * MAX_RUNNING;
+/// Stateless requests that wait for news. They are open for as long as their client is, so that they must not
+/// take the room of requests that do something.
+const MAX_LISTENING: usize = 64;
 /// Sessions of the handshake era; the one that was not used for the longest time makes room.
 const MAX_SESSIONS: usize = 256;
 /// A session in which nothing was said for so long is over. Hosts stay open for a day.
@@ -46,7 +51,7 @@ const SESSION_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of a message, which may hold whole files.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-const SESSION_HEADER: &str = "mcp-session-id";
+pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 /// Headers that say what the message says too. Two values would be read differently by different programs.
 const SINGLE_HEADERS: [&str; 5] =
     [SESSION_HEADER, "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
@@ -55,11 +60,12 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub type AnswerBody = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The server at one address.
-pub struct HttpEndpoint {
-    service: StreamableHttpService<Arc<McpHandler>, LocalSessionManager>,
+pub struct HttpEndpoint<H: ServerHandler = McpHandler> {
+    service: StreamableHttpService<Arc<H>, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     owners: Mutex<HashMap<SessionId, SessionOwner>>,
     running: Arc<Semaphore>,
+    listening: Arc<Semaphore>,
     waiting: Semaphore,
 }
 
@@ -72,7 +78,14 @@ struct SessionOwner {
 impl HttpEndpoint {
     /// A server that ends its streams when `closing` fires.
     pub fn new(parts: ServerParts, closing: &CancellationToken) -> Self {
-        let handler = Arc::new(McpHandler::new(parts));
+        Self::of(McpHandler::new(parts), closing)
+    }
+}
+
+impl<H: ServerHandler> HttpEndpoint<H> {
+    /// The same for a handler that answers more than a project's own, such as one for tests.
+    pub fn of(handler: H, closing: &CancellationToken) -> Self {
+        let handler = Arc::new(handler);
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(SESSION_TIME);
         // An event without data at the beginning of a stream would help a client to come back to it; many
@@ -97,12 +110,23 @@ impl HttpEndpoint {
             sessions,
             owners: Mutex::default(),
             running: Arc::new(Semaphore::new(MAX_RUNNING_HTTP)),
+            listening: Arc::new(Semaphore::new(MAX_LISTENING)),
             waiting: Semaphore::new(MAX_WAITING),
         }
     }
 
     /// Answers a request that the guard has let in.
-    pub async fn answer(
+    pub fn answer(
+        &self,
+        parts: Parts,
+        body: Bytes,
+        client: HttpClient,
+    ) -> BoxFuture<'_, Response<AnswerBody>> {
+        // Behind a pointer, so that the server is compiled here and not again where it is used.
+        self.answer_to(parts, body, client).boxed()
+    }
+
+    async fn answer_to(
         &self,
         mut parts: Parts,
         body: Bytes,
@@ -154,7 +178,11 @@ impl HttpEndpoint {
             _ => None,
         };
         if id.is_some() {
-            let Some(permit) = self.room().await else {
+            let room = match listens(&message) {
+                true => Arc::clone(&self.listening).try_acquire_owned().ok(),
+                false => self.room().await,
+            };
+            let Some(permit) = room else {
                 let id = id.unwrap_or(RequestId::Number(0));
                 return told(StatusCode::SERVICE_UNAVAILABLE, &message::too_many(id));
             };
@@ -248,6 +276,11 @@ fn doubled(headers: &HeaderMap) -> Option<&'static str> {
 fn opens_session(message: &ClientJsonRpcMessage) -> bool {
     use rmcp::model::ClientRequest::InitializeRequest;
     matches!(message, JsonRpcMessage::Request(it) if matches!(it.request, InitializeRequest(_)))
+}
+
+fn listens(message: &ClientJsonRpcMessage) -> bool {
+    use rmcp::model::ClientRequest::SubscriptionsListenRequest as Listen;
+    matches!(message, JsonRpcMessage::Request(it) if matches!(it.request, Listen(_)))
 }
 
 /// The message of a body, read as strictly as a line is.

@@ -30,14 +30,16 @@ mod random_id;
 mod resources;
 mod serve;
 mod slow_answer;
+mod subscriptions;
 mod tool_list;
 mod transport;
 mod waiting_calls;
 
 pub use approval::{ApproverChoice, QuestionAddress, QuestionPage};
+pub use handler::McpHandler;
 pub use host_limits::host_limits;
 pub use http_client::HttpClient;
 pub use http_endpoint::{AnswerBody, HttpEndpoint, MAX_MESSAGE_BYTES};
-pub use resources::{ProjectResources, ResourceFile};
+pub use resources::{FileVersion, ProjectResources, ResourceFile};
 pub use serve::{ServeError, ServerParts, serve, serve_stdio};
 pub use tool_list::listed_tool;

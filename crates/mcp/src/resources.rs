@@ -2,11 +2,12 @@
 //! what background jobs have printed.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use protocol::ToolError;
+use protocol::{ContentHash, ToolError};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, CompletionInfo, ListResourceTemplatesResult, ListResourcesResult,
@@ -38,6 +39,9 @@ pub trait ProjectResources: Send + Sync {
     /// The bytes of a file by its path from the root. A larger one than can be shown is an error.
     async fn file(&self, path: &str) -> Result<Vec<u8>, ToolError>;
 
+    /// What is known of a file without reading it; none where there is no such file.
+    async fn file_version(&self, path: &str) -> Option<FileVersion>;
+
     /// What this session has changed, as a unified diff.
     async fn changes(&self) -> Result<String, ToolError>;
 
@@ -52,6 +56,15 @@ pub struct ResourceFile {
     pub path: String,
     /// Its size in bytes.
     pub size: u64,
+}
+
+/// A file at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileVersion {
+    /// Differs whenever the file has changed.
+    pub hash: ContentHash,
+    /// When it changed last.
+    pub changed: SystemTime,
 }
 
 /// Answers the methods about resources.
@@ -108,26 +121,39 @@ impl ResourceAnswers {
         Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
-    async fn contents(&self, uri: &str) -> Result<ResourceContents, ErrorData> {
+    /// What an address of ours means.
+    pub(crate) fn place<'a>(&self, uri: &'a str) -> Result<ResourcePlace<'a>, ErrorData> {
         if uri == CHANGES {
-            let diff = self.0.changes().await.map_err(told)?;
-            return Ok(ResourceContents::text(diff, uri).with_mime_type("text/x-diff"));
+            return Ok(ResourcePlace::Changes);
         }
         if let Some(id) = uri.strip_prefix(JOB) {
-            let printed = self.0.job(id).await.map_err(told)?;
-            return Ok(ResourceContents::text(printed, uri).with_mime_type("text/plain"));
+            return Ok(ResourcePlace::Job(id));
         }
         let path = file_uri::to_path(uri);
         let path = path.as_deref().and_then(|path| file_uri::below(path, self.0.root()));
-        let path = path.ok_or_else(|| {
+        path.map(|path| ResourcePlace::File(path.to_owned())).ok_or_else(|| {
             let message = format!(
                 "there is no resource `{uri}`: files of the project are below {}",
                 self.uri("")
             );
             ErrorData::invalid_params(message, Some(json!({"uri": uri})))
-        })?;
-        let bytes = self.0.file(path).await.map_err(told)?;
-        let kind = media_type(path);
+        })
+    }
+
+    async fn contents(&self, uri: &str) -> Result<ResourceContents, ErrorData> {
+        let path = match self.place(uri)? {
+            ResourcePlace::Changes => {
+                let diff = self.0.changes().await.map_err(told)?;
+                return Ok(ResourceContents::text(diff, uri).with_mime_type("text/x-diff"));
+            }
+            ResourcePlace::Job(id) => {
+                let printed = self.0.job(id).await.map_err(told)?;
+                return Ok(ResourceContents::text(printed, uri).with_mime_type("text/plain"));
+            }
+            ResourcePlace::File(path) => path,
+        };
+        let bytes = self.0.file(&path).await.map_err(told)?;
+        let kind = media_type(&path);
         Ok(match String::from_utf8(bytes) {
             Ok(text) => {
                 ResourceContents::text(text, uri).with_mime_type(kind.unwrap_or("text/plain"))
@@ -135,6 +161,19 @@ impl ResourceAnswers {
             Err(error) => ResourceContents::blob(STANDARD.encode(error.as_bytes()), uri)
                 .with_mime_type(kind.unwrap_or("application/octet-stream")),
         })
+    }
+
+    /// What differs whenever the resource has changed, and when a file did; none where there is nothing to read.
+    pub(crate) async fn version(&self, uri: &str) -> Option<(ContentHash, Option<SystemTime>)> {
+        let text = match self.place(uri).ok()? {
+            ResourcePlace::File(path) => {
+                let FileVersion { hash, changed } = self.0.file_version(&path).await?;
+                return Some((hash, Some(changed)));
+            }
+            ResourcePlace::Changes => self.0.changes().await,
+            ResourcePlace::Job(id) => self.0.job(id).await,
+        };
+        text.ok().map(|text| (ContentHash::of(text.as_bytes()), None))
     }
 
     /// Paths that hold these letters.
@@ -155,6 +194,14 @@ impl ResourceAnswers {
         CompletionInfo::with_pagination(found, total, has_more)
             .map_err(|error| ErrorData::internal_error(error, None))
     }
+}
+
+/// What is read at an address.
+pub(crate) enum ResourcePlace<'a> {
+    Changes,
+    Job(&'a str),
+    /// From the project's root.
+    File(String),
 }
 
 /// What cannot be read is a wrong parameter: there is no such resource, or not one that can be shown.

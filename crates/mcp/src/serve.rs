@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -58,9 +60,13 @@ impl ServerParts {
 /// # Panics
 ///
 /// Outside of a Tokio runtime with I/O and time enabled.
-pub async fn serve_stdio(parts: ServerParts) -> Result<(), ServeError> {
-    let (reader, writer) = rmcp::transport::stdio_pipes();
-    serve(parts, reader, writer).await
+pub fn serve_stdio(parts: ServerParts) -> BoxFuture<'static, Result<(), ServeError>> {
+    let serving = async {
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        serve(parts, reader, writer).await
+    };
+    // Behind a pointer, so that the server is compiled here and not again where it is started.
+    serving.boxed()
 }
 
 /// Serves the client that writes to `reader` and reads from `writer`; returns at the

@@ -14,6 +14,7 @@ use protocol::{
     ApprovalRequest, ApprovalResponse, CallReport, Change, ContentHash, ErrorCode, Proposal,
     ToolCall, ToolError,
 };
+use rmcp::ErrorData;
 use rmcp::model::{
     ElicitRequest, InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
 };
@@ -196,7 +197,7 @@ impl WaitingCalls {
         call: &ToolCall,
         client: HttpClient,
         inputs: Option<InputResponses>,
-    ) -> Result<Resumption, ToolError> {
+    ) -> Result<Resumption, ErrorData> {
         let mut calls = self.calls();
         let index =
             calls.iter().position(|waiting| waiting.id == id).ok_or_else(no_such_question)?;
@@ -248,12 +249,14 @@ fn bytes_of(proposal: &Proposal) -> usize {
     written.sum()
 }
 
-/// Nothing is run for an answer that belongs to no question.
-pub(crate) fn no_such_question() -> ToolError {
+/// Nothing is run for an answer that belongs to no question. It is the client that has brought it, not the
+/// model, so this is an error of the request and not a result of the tool.
+pub(crate) fn no_such_question() -> ErrorData {
     let message = "this answer belongs to no open question: the question may have expired, may \
                    have been answered already, or was about another call; nothing was done";
-    ToolError::new(ErrorCode::ApprovalRequired, message)
-        .suggest("Call the tool again without `requestState`; the user is then asked again.")
+    let error = ToolError::new(ErrorCode::ApprovalRequired, message)
+        .suggest("Call the tool again without `requestState`; the user is then asked again.");
+    ErrorData::invalid_params(error.full_message(), serde_json::to_value(&error).ok())
 }
 
 /// What makes a repeated call the same call, of a client that may do the same. The order of the

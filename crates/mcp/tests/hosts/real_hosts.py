@@ -33,6 +33,7 @@ class ScriptedModel:
         model = self
         self.has_appended = False
         self.asked = []
+        self.told = ""
 
         class Handler(_Handler):
             scripted = model
@@ -45,6 +46,7 @@ class ScriptedModel:
     def next_call(self, request):
         """The tool to call, its arguments and its group; none to say that it is done."""
         text = json.dumps(request)
+        self.told += text
         self.asked.append(len(text))
         wanted, arguments = READ if WORD not in text else APPEND
         # Agents have tools of their own by such names; some list those of a server in a group of its name.
@@ -105,7 +107,7 @@ def messages(call):
     block = {"type": "text", "text": ""}
     delta = {"type": "text_delta", "text": "It is done."}
     if call:
-        block = {"type": "tool_use", "id": f"toolu_{call[0][-6:]}", "name": call[0], "input": {}}
+        block = {"type": "tool_use", "id": f"toolu_{call[0][-11:]}", "name": call[0], "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
     usage = {"input_tokens": 100, "output_tokens": 10}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
@@ -124,7 +126,7 @@ def responses(call):
     text = {"type": "output_text", "text": "It is done.", "annotations": []}
     item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}
     if call:
-        item = {"type": "function_call", "id": "fc_1", "call_id": f"call_{call[0][-6:]}", "status": "completed"}
+        item = {"type": "function_call", "id": "fc_1", "call_id": f"call_{call[0][-11:]}", "status": "completed"}
         item |= {"name": call[0], "arguments": json.dumps(call[1])}
         item |= {"namespace": call[2]} if call[2] else {}
     usage = {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
@@ -142,7 +144,7 @@ def completions(call):
     if call:
         function = {"name": call[0], "arguments": json.dumps(call[1])}
         delta = {"role": "assistant"}
-        delta["tool_calls"] = [{"index": 0, "id": f"call_{call[0][-6:]}", "type": "function", "function": function}]
+        delta["tool_calls"] = [{"index": 0, "id": f"call_{call[0][-11:]}", "type": "function", "function": function}]
     chunk = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     choice = {"index": 0, "delta": delta, "finish_reason": None}
@@ -159,9 +161,9 @@ def gemini(call):
 
 
 class Task:
-    """A project, a home for the agent, and the way to the server."""
+    """A project, a home for the agent, and the way to the server. Without flags the server asks before it changes anything."""
 
-    def __init__(self, directory, binary, way):
+    def __init__(self, directory, binary, way, flags=("--yes",), token="mcp"):
         self.home = directory / "home"
         self.root = directory / "project"
         self.home.mkdir()
@@ -169,8 +171,8 @@ class Task:
         (self.root / "notes.txt").write_text(f"{WORD}\n")
         subprocess.run(["git", "-C", str(self.root), "init", "--quiet"], check=True)
         self.state = directory / "state"
-        self.arguments = ["mcp", "--root", str(self.root), "--yes"]
-        self.binary = binary
+        self.arguments = ["mcp", "--root", str(self.root), *flags]
+        self.binary, self.token_name = binary, token
         self.url = self.token = self.process = None
         if way == "HTTP":
             self.serve()
@@ -181,7 +183,7 @@ class Task:
         pipe, none = subprocess.PIPE, subprocess.DEVNULL
         self.process = subprocess.Popen(command, env=env, stdout=pipe, stderr=none, text=True)
         self.url = self.process.stdout.readline().strip()
-        self.token = json.loads((self.state / "toolkiln/web/secrets.json").read_text())["mcp"]
+        self.token = json.loads((self.state / "toolkiln/web/secrets.json").read_text())[self.token_name]
 
     def headers(self):
         return {"Authorization": f"Bearer {self.token}"}
@@ -267,21 +269,26 @@ def opencode(task, modules, model):
 HOSTS = {"Claude Code": claude_code, "Codex": codex, "gemini-cli": gemini_cli, "opencode": opencode}
 
 
+def run_host(command, env, task):
+    """Lets an agent do its task; what it said."""
+    homes = {"HOME": str(task.home), "XDG_STATE_HOME": str(task.state), "PATH": os.environ["PATH"]}
+    try:
+        ran = subprocess.run(
+            list(map(str, command)), env={**homes, **env}, cwd=task.root, timeout=PATIENCE,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        )
+        return ran.stdout + ran.stderr
+    except subprocess.TimeoutExpired as error:
+        return f"no end: {error.stdout} {error.stderr}"
+
+
 def does_the_task(name, way, binary, modules):
     """What went wrong; empty if nothing did."""
     with tempfile.TemporaryDirectory(prefix="toolkiln-") as directory:
         task = Task(pathlib.Path(directory).resolve(), binary, way)
         model = ScriptedModel()
         try:
-            command, env = HOSTS[name](task, modules, model)
-            homes = {"HOME": str(task.home), "XDG_STATE_HOME": str(task.state), "PATH": os.environ["PATH"]}
-            ran = subprocess.run(
-                list(map(str, command)), env={**homes, **env}, cwd=task.root, timeout=PATIENCE,
-                stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            )
-            said = ran.stdout + ran.stderr
-        except subprocess.TimeoutExpired as error:
-            said = f"no end: {error.stdout} {error.stderr}"
+            said = run_host(*HOSTS[name](task, modules, model), task)
         finally:
             task.close()
             model.server.shutdown()

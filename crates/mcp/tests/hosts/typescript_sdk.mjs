@@ -1,8 +1,8 @@
-// Drives `BINARY mcp`, over standard streams and over HTTP, with the official TypeScript SDK and the command line of the MCP Inspector.
+// Drives `BINARY mcp`, over standard streams and over HTTP, with the official TypeScript SDK or the command line of the MCP Inspector.
 //
-// Usage: node typescript_sdk.mjs BINARY MODULES
+// Usage: node typescript_sdk.mjs BINARY MODULES sdk|inspector
 //
-// MODULES is the `node_modules` that both are installed in. Each check prints one line; the exit code
+// MODULES is the `node_modules` that it is installed in. Each check prints one line; the exit code
 // is 1 if any failed.
 
 import { spawn, spawnSync } from "node:child_process";
@@ -12,17 +12,17 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-if (process.argv.length !== 4) {
-  console.error("Usage: node typescript_sdk.mjs BINARY MODULES");
+const which = process.argv[4];
+if (process.argv.length !== 5 || !["sdk", "inspector"].includes(which)) {
+  console.error("Usage: node typescript_sdk.mjs BINARY MODULES sdk|inspector");
   process.exit(2);
 }
-const [binary, modules] = process.argv.slice(2).map((path) => resolve(path));
+const [binary, modules] = process.argv.slice(2, 4).map((path) => resolve(path));
 const installed = createRequire(join(modules, "any.js"));
 const sdk = (name) => import(pathToFileURL(installed.resolve(`@modelcontextprotocol/sdk/${name}.js`)));
-const { Client } = await sdk("client/index");
-const { StdioClientTransport } = await sdk("client/stdio");
-const { StreamableHTTPClientTransport } = await sdk("client/streamableHttp");
-const { ElicitRequestSchema } = await sdk("types");
+const parts = which === "sdk" ? ["client/index", "client/stdio", "client/streamableHttp", "types"] : [];
+const { Client, StdioClientTransport, StreamableHTTPClientTransport, ElicitRequestSchema, ResourceUpdatedNotificationSchema } =
+  Object.assign({}, ...await Promise.all(parts.map(sdk)));
 
 const counts = { passed: 0, failed: 0 };
 const check = (name, holds, shown) => {
@@ -123,6 +123,18 @@ async function calls(client) {
   check("the server answers after that", true);
 }
 
+/** A file that another program changes is heard of. */
+async function watching(client) {
+  const uri = pathToFileURL(join(root, "notes.txt")).href;
+  const heard = new Promise((resolve) => {
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri));
+  });
+  await client.subscribeResource({ uri });
+  writeFileSync(join(root, "notes.txt"), "by another program\n");
+  check("a watched file is heard of", await heard === uri, uri);
+  await client.unsubscribeResource({ uri });
+}
+
 async function questions(client) {
   const answers = [
     { action: "accept", content: { decision: "once" } },
@@ -160,18 +172,22 @@ function inspector(server) {
   check("the inspector calls a tool", !result.isError && result.content[0].text.includes("A project"), result);
 }
 
-const runs = [
+const withSdk = [
   ["calls", () => connected(["--yes"], {}, calls)],
+  ["watching", () => connected(["--yes"], {}, watching)],
+  ["watching over HTTP", () => connectedByHttp(["--yes"], "mcp", {}, watching)],
   ["questions", () => connected([], { elicitation: {} }, questions)],
   ["calls over HTTP", () => connectedByHttp(["--yes"], "mcp", {}, calls)],
   // The form counts, since this token may approve; that of agents may not.
   ["questions over HTTP", () => connectedByHttp([], "all", { elicitation: {} }, questions)],
+];
+const withInspector = [
   ["inspector", () => inspector([binary, ...started("--yes")])],
   ["inspector over HTTP", () => overHttp(["--yes"], "mcp", (url, authorization) => {
     inspector([url, "--transport", "http", "--header", `Authorization: ${authorization}`]);
   })],
 ];
-for (const [name, run] of runs) {
+for (const [name, run] of which === "sdk" ? withSdk : withInspector) {
   try {
     await run();
   } catch (error) {

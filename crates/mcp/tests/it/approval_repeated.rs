@@ -18,8 +18,9 @@ async fn asked(client: &mut Client) -> Question {
 /// Sends an answer that belongs to no question: nothing is run or asked for it.
 async fn is_refused(client: &mut Client, call: Value) {
     let answer = client.request("tools/call", call).await;
-    let (code, message) = failure(&answer);
-    assert_eq!(code, "APPROVAL_REQUIRED", "{answer}");
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert_eq!(answer["error"]["data"]["code"], "APPROVAL_REQUIRED", "{answer}");
+    let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("this answer belongs to no open question"), "{message}");
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::{ApproverChoice, ServeError, ServerParts};
+use mcp::{ApproverChoice, ProjectResources, ServeError, ServerParts};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use tokio::io::{
@@ -55,14 +55,15 @@ pub(crate) struct Setup {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// The project as the server names it, if the user has not.
     pub(crate) assumed_root: Option<PathBuf>,
+    pub(crate) resources: Option<Arc<dyn ProjectResources>>,
 }
 
 impl Setup {
     /// A client that can do nothing special, of the built-in tools.
     pub(crate) fn new(era: Era) -> Setup {
         let (capabilities, approver, tools) = (json!({}), ApproverChoice::Host, Vec::new());
-        let (version, assumed_root) = ("2025-11-25", None);
-        Setup { era, version, capabilities, approver, tools, assumed_root }
+        let (version, assumed_root, resources) = ("2025-11-25", None, None);
+        Setup { era, version, capabilities, approver, tools, assumed_root, resources }
     }
 }
 
@@ -110,7 +111,8 @@ impl Client {
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
         let parts = ServerParts::new(executor, setup.approver);
-        let parts = ServerParts { assumed_root: setup.assumed_root, ..parts };
+        let parts =
+            ServerParts { assumed_root: setup.assumed_root, resources: setup.resources, ..parts };
         let server = tokio::spawn(mcp::serve(parts, reader, writer));
         let (input, output) = tokio::io::split(ours);
         Client {
@@ -206,6 +208,18 @@ impl Client {
             }
             others.push_back(message);
         }
+    }
+
+    /// The next notification of this kind; nothing else may come before it.
+    pub(crate) async fn notification(&mut self, method: &str) -> Value {
+        let message = self.next().await.expect("the server has not left");
+        assert_eq!(message["method"], method, "{message}");
+        message
+    }
+
+    /// What has come and was not looked at.
+    pub(crate) fn unclaimed(&self) -> Vec<Value> {
+        self.unclaimed.iter().cloned().collect()
     }
 
     /// Shows that the server is still there.

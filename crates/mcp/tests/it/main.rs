@@ -16,3 +16,4 @@ mod prompts;
 mod questions;
 mod roots;
 mod scripted_tools;
+mod subscriptions;
