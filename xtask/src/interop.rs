@@ -1,5 +1,5 @@
 //! `cargo xtask interop`: the MCP server under SDKs and hosts of other people, MCP servers of other people under us, and the page in Firefox. They are many
-//! packages and some minutes, so that `cargo xtask test` has only the Python client among them.
+//! packages and some minutes, so that `cargo xtask test` has only the official clients of MCP among them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 
 use crate::fetch::output;
 use crate::house::House;
+use crate::logins;
 use crate::page::program;
 use crate::python::Script;
 use crate::step::{Outcome, Steps, one_line, run as run_command};
@@ -21,6 +22,9 @@ const NPM_PACKAGES: [&str; 2] =
     ["@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector@2.12.0"];
 
 const REAL_HOSTS: &str = "crates/mcp/tests/hosts/real_hosts.py";
+
+/// The same with hosts whose users answer our questions.
+const ASKING_HOSTS: &str = "crates/mcp/tests/hosts/asking_hosts.py";
 
 /// Agents that people use. Those that are programs of their own come in the packages for this system, which need no
 /// script to be installed.
@@ -91,8 +95,9 @@ pub(crate) fn run() -> Result<ExitCode> {
     let mut steps = Steps::new(is_ci());
     steps.command("build", &mut house.build_command("debug"))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
-    steps.step("TypeScript SDK and MCP Inspector", || typescript_sdk(&house, &binary))?;
     steps.step("MCP servers of others", || real_servers(&house, &binary))?;
+    steps.step("Logins at oidc-provider", || logins::oidc(&house, &binary))?;
+    steps.step("Logins by the MCP conformance suite", || logins::scenarios(&house, &binary))?;
     steps.step("acpx, an ACP client", || acpx(&house, &binary))?;
     steps.step("yopo, an ACP client", || yopo(&house, &binary))?;
     steps.step("OpenAI Agents SDK", || OPENAI_AGENTS.run(&house, &binary))?;
@@ -112,20 +117,26 @@ pub(crate) fn hosts() -> Result<ExitCode> {
     let binary = house.binary("debug");
     let mut steps = Steps::new(is_ci());
     steps.command("build", &mut house.build_command("debug"))?;
-    steps.step("Claude Code, Codex, gemini-cli, opencode", || real_hosts(&house, &binary))?;
+    steps.step("Claude Code, Codex, gemini-cli, opencode", || {
+        real_hosts(&house, &binary, REAL_HOSTS)
+    })?;
+    steps
+        .step("Questions in Claude Code and Codex", || real_hosts(&house, &binary, ASKING_HOSTS))?;
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
 }
 
-fn real_hosts(house: &House, binary: &Path) -> Result<Outcome> {
+fn real_hosts(house: &House, binary: &Path, script: &str) -> Result<Outcome> {
     match installed_modules(&house.cache("hosts"), &HOST_PACKAGES) {
         Ok(modules) => {
             let mut python = Command::new("python3");
-            run_command(python.current_dir(&house.root).arg(REAL_HOSTS).arg(binary).arg(modules))?;
+            // Modules beside a script are imported from the source tree, which stays as it is.
+            python.current_dir(&house.root).env("PYTHONDONTWRITEBYTECODE", "1");
+            run_command(python.arg(script).arg(binary).arg(modules))?;
             Ok(Outcome::Passed)
         }
         Err(why) => Ok(Outcome::Skipped {
-            what: format!("{REAL_HOSTS} with {}", HOST_PACKAGES.join(", ")),
+            what: format!("{script} with {}", HOST_PACKAGES.join(", ")),
             why: one_line(&format!("{why:#}")),
         }),
     }
@@ -215,16 +226,19 @@ fn yopo(house: &House, binary: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
-    match installed_modules(&house.cache("typescript-sdk"), &NPM_PACKAGES) {
+/// Drives the binary with one of the official clients for Node: the SDK, or the command line of the Inspector.
+pub(crate) fn typescript_sdk(house: &House, binary: &Path, which: &str) -> Result<Outcome> {
+    let packages = NPM_PACKAGES.iter().filter(|name| name.contains(which));
+    let packages: Vec<&str> = packages.copied().collect();
+    match installed_modules(&house.cache(&format!("typescript-{which}")), &packages) {
         Ok(modules) => {
             let mut node = Command::new("node");
             node.current_dir(&house.root).arg(TYPESCRIPT_SDK).arg(binary).arg(modules);
-            run_command(&mut node)?;
+            run_command(node.arg(which))?;
             Ok(Outcome::Passed)
         }
         Err(why) => Ok(Outcome::Skipped {
-            what: format!("{TYPESCRIPT_SDK} with {}", NPM_PACKAGES.join(", ")),
+            what: format!("{TYPESCRIPT_SDK} with {}", packages.join(", ")),
             why: one_line(&format!("{why:#}")),
         }),
     }

@@ -13,6 +13,9 @@ mod history;
 mod house;
 mod imports;
 mod interop;
+mod judges;
+mod languages;
+mod logins;
 mod page;
 mod python;
 mod record;
@@ -39,6 +42,11 @@ Commands:
   bench connected [--quick]
                           Foreign MCP servers, good and bad ones, and editors, against targets.
   bench exec [--quick]    Costs of confining a command beside bubblewrap, against targets.
+  bench ranking [DIR] [--quick | --ablation | --choose]
+                          Whether `search` leads to the files that real commits changed, beside BM25,
+                          ripgrep and probe, against targets. DIR holds git mirrors (owner+name);
+                          what it lacks is cloned. --ablation shows what each weight adds,
+                          --choose prints a new list of commits.
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
@@ -48,11 +56,14 @@ Commands:
   bench web [--quick | --debug]
                           Costs of the web service and its page in Chromium beside opencode, against targets;
                           --debug only tries the measurements.
-  interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
+  interop                 The MCP server under other people's SDKs, MCP servers of others under us, ACP clients.
   interop firefox         A whole task on the page in Firefox.
-  interop hosts           A task by Claude Code, Codex, gemini-cli and opencode, with a scripted model.
+  interop hosts           A task by Claude Code, Codex, gemini-cli and opencode, with a scripted model; and our
+                          questions in the first two.
+  interop languages       Imports of C# beside Roslyn, renames and impacts beside language servers.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
+  symbols                 Definitions in many packages beside ctags and each language's own parser.
   vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
 ";
 
@@ -78,6 +89,16 @@ fn main() -> ExitCode {
         ["bench", "connected", "--quick"] => bench::connected(bench::Effort::Quick),
         ["bench", "exec"] => bench::exec(bench::Effort::Full),
         ["bench", "exec", "--quick"] => bench::exec(bench::Effort::Quick),
+        ["bench", "ranking"] => bench::ranking(None, bench::Effort::Full),
+        ["bench", "ranking", "--quick"] => bench::ranking(None, bench::Effort::Quick),
+        ["bench", "ranking", directory] if !directory.starts_with('-') => {
+            bench::ranking(Some(directory), bench::Effort::Full)
+        }
+        ["bench", "ranking", directory, "--quick"] => {
+            bench::ranking(Some(directory), bench::Effort::Quick)
+        }
+        ["bench", "ranking", directory, "--ablation"] => bench::ablate_ranking(directory),
+        ["bench", "ranking", directory, "--choose"] => bench::choose_ranking_cases(directory),
         ["bench", "search"] => bench::search(None, bench::Effort::Full),
         ["bench", "search", "--quick"] => bench::search(None, bench::Effort::Quick),
         ["bench", "search", directory] if !directory.starts_with('-') => {
@@ -96,6 +117,8 @@ fn main() -> ExitCode {
         ["record", "--release"] => record::run("release"),
         ["interop"] => interop::run(),
         ["interop", "firefox"] => interop::firefox(),
+        ["interop", "languages"] => languages::servers(),
+        ["symbols"] => languages::symbols(),
         ["interop", "hosts"] => interop::hosts(),
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {

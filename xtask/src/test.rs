@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use anyhow::Result;
 
 use crate::house::House;
-use crate::interop::installed_modules;
+use crate::interop::{installed_modules, typescript_sdk};
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps, one_line};
 use crate::{confined, conformance, differential, history, imports, page, symbols};
@@ -67,7 +67,9 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("official Python SDKs", || python_sdks(&house)),
         side("Python MCP client", || python_client(&house, &binary)),
         side("Python MCP client over HTTP", || python_http_client(&house, &binary)),
-        side("MCP conformance suite", || conformance::server(&house, &binary)),
+        side("MCP conformance suite", || conformance::both(&house, &binary)),
+        side("TypeScript MCP client", || typescript_sdk(&house, &binary, "sdk")),
+        side("MCP Inspector", || typescript_sdk(&house, &binary, "inspector")),
         side("Python ACP client", || ACP_PYTHON.run(&house, &binary)),
         side("TypeScript ACP client", || acp_typescript(&house, &binary)),
         side("replay of real history", || history::replay(&house)),

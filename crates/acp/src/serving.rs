@@ -13,6 +13,8 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{
     Agent, Error, JsonRpcResponse, on_receive_notification, on_receive_request,
 };
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +30,13 @@ use crate::wire::invalid;
 pub struct EditorConnectionError(String);
 
 /// Serves the editor that has started this process, over the standard streams.
-pub async fn serve_stdio(
+pub fn serve_stdio(
     host: Arc<dyn EditorHost>,
     version: &str,
     stop: CancellationToken,
-) -> Result<(), EditorConnectionError> {
-    serve(host, version, tokio::io::stdin(), tokio::io::stdout(), stop).await
+) -> BoxFuture<'_, Result<(), EditorConnectionError>> {
+    // Behind a pointer, so that the agent is compiled here and not again where it is started.
+    serve(host, version, tokio::io::stdin(), tokio::io::stdout(), stop).boxed()
 }
 
 /// Serves an editor that writes to `input` and reads from `output`, until it leaves or `stop` fires. All sessions are

@@ -29,7 +29,8 @@ use workspace::{Workspace, bytes_to_text, real_user_file, replace_user_file};
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
 pub(crate) use settings::{
-    AgentConfig, EditorConfig, EditorWritesSetting, ModelConfig, ToolListSetting, WebConfig,
+    AgentConfig, EditorConfig, EditorWritesSetting, ModelConfig, SearchChoice, ToolListSetting,
+    WebConfig,
 };
 
 use crate::environment::Environment;

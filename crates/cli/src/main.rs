@@ -2,6 +2,7 @@
 
 mod args;
 mod attach;
+mod browser;
 mod chat;
 mod commands;
 mod config;

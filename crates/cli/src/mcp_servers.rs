@@ -2,14 +2,16 @@
 //! whose exact text the user trusts.
 
 pub(crate) mod import;
+#[cfg(feature = "oauth")]
+pub(crate) mod logins;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mcp_client::{
     ForeignServer, ForeignServers, SEPARATOR, ServerAddress, ServerApproval, ServerConfig,
-    ServerName, ServerProgram, ServerRecords, Shelf,
+    ServerName, ServerProgram, ServerRecords, Shelf, fixed_token,
 };
 use protocol::{ContentHash, visible};
 use sandbox::Launcher;
@@ -66,6 +68,52 @@ pub(crate) fn with_given(
     given: Vec<FoundServer>,
     unconfined: bool,
 ) -> ForeignServers {
+    let all = known(project, given);
+    if all.is_empty() {
+        return ForeignServers::default();
+    }
+    let Some(records) = records(project) else {
+        output::to_user("toolkiln: MCP servers are not used: HOME is not set");
+        return ForeignServers::default();
+    };
+    let starts = ForeignServers::starts();
+    let servers = all.into_iter().map(|server| {
+        let (records, starts) = (records.clone(), Arc::clone(&starts));
+        let key = server.key();
+        let KnownServer { name, config, origin } = server;
+        if config.url.is_some() {
+            let address = address(project, &config, &key);
+            return ForeignServer::address(name, config, &origin, records, starts, address);
+        }
+        let program = program(project, &config, key, unconfined);
+        ForeignServer::program(name, config, &origin, records, starts, program)
+    });
+    ForeignServers::new(servers)
+}
+
+/// A server that may be started.
+pub(crate) struct KnownServer {
+    pub(crate) name: ServerName,
+    pub(crate) config: ServerConfig,
+    /// Empty for the user's own servers, and else what defines it.
+    pub(crate) origin: String,
+}
+
+impl KnownServer {
+    /// The name of its files.
+    pub(crate) fn key(&self) -> String {
+        match self.origin.as_str() {
+            "" => self.name.to_string(),
+            origin => {
+                let hash = ContentHash::of(origin.as_bytes()).to_string();
+                format!("{}.{}", self.name, &hash[..ORIGIN_DIGITS])
+            }
+        }
+    }
+}
+
+/// All of them, each name once.
+pub(crate) fn known(project: &Project, given: Vec<FoundServer>) -> Vec<KnownServer> {
     let mut all: BTreeMap<ServerName, (ServerConfig, String)> = BTreeMap::new();
     let mut add = |found: Vec<FoundServer>, origin: &str| {
         all.extend(found.into_iter().map(|one| (one.name, (one.config, origin.to_owned()))));
@@ -77,24 +125,8 @@ pub(crate) fn with_given(
     // The user's own word counts.
     let own = project.config.servers.iter();
     all.extend(own.map(|(name, config)| (name.clone(), (config.clone(), String::new()))));
-    if all.is_empty() {
-        return ForeignServers::default();
-    }
-    let Some(records) = records(project) else {
-        output::to_user("toolkiln: MCP servers are not used: HOME is not set");
-        return ForeignServers::default();
-    };
-    let starts = ForeignServers::starts();
-    let servers = all.into_iter().map(|(name, (config, origin))| {
-        let (records, starts) = (records.clone(), Arc::clone(&starts));
-        if config.url.is_some() {
-            let address = address(project, &config);
-            return ForeignServer::address(name, config, &origin, records, starts, address);
-        }
-        let program = program(project, &name, &config, &origin, unconfined);
-        ForeignServer::program(name, config, &origin, records, starts, program)
-    });
-    ForeignServers::new(servers)
+    let known = |(name, (config, origin))| KnownServer { name, config, origin };
+    all.into_iter().map(known).collect()
 }
 
 /// What the configuration says about calls of whole servers.
@@ -112,10 +144,14 @@ pub(crate) fn rules(project: &Project) -> Vec<Rule> {
     project.config.servers.iter().filter_map(rule).collect()
 }
 
-fn records(project: &Project) -> Option<ServerRecords> {
+pub(crate) fn records(project: &Project) -> Option<ServerRecords> {
     let shelf = |path: PathBuf| {
         let workspace = Arc::clone(&project.workspace);
-        Arc::new(DirectoryShelf { workspace, path: path.join(DIRECTORY) })
+        Arc::new(DirectoryShelf {
+            workspace,
+            path: path.join(DIRECTORY),
+            existing: OnceLock::new(),
+        })
     };
     Some(ServerRecords {
         cache: shelf(environment::cache_dir()?),
@@ -127,11 +163,19 @@ fn records(project: &Project) -> Option<ServerRecords> {
 struct DirectoryShelf {
     workspace: Arc<Workspace>,
     path: PathBuf,
+    /// Kept open: to open it is to look at everything in it.
+    existing: OnceLock<StateDir>,
 }
 
 impl Shelf for DirectoryShelf {
     fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let directory = StateDir::existing(&self.workspace, &self.path).ok()??;
+        let directory = match self.existing.get() {
+            Some(directory) => directory,
+            None => {
+                let found = StateDir::existing(&self.workspace, &self.path).ok()??;
+                self.existing.get_or_init(|| found)
+            }
+        };
         directory.read(name, MAX_RECORD_BYTES).ok()?
     }
 
@@ -142,11 +186,34 @@ impl Shelf for DirectoryShelf {
     }
 }
 
+/// Without the feature `oauth` there are no logins.
+#[cfg(not(feature = "oauth"))]
+mod logins {
+    use mcp_client::{ServerConfig, ServerCredentials};
+
+    use crate::project::Project;
+
+    pub(super) fn credentials(
+        _: &Project,
+        config: &ServerConfig,
+        _: &str,
+    ) -> impl Fn() -> Result<Option<Box<dyn ServerCredentials>>, String> + Send + Sync + 'static
+    {
+        let is_configured = config.oauth.is_some();
+        move || match is_configured {
+            true => Err("it has `oauth`, and this program was built without it".to_owned()),
+            false => Ok(None),
+        }
+    }
+}
+
 /// How a server over HTTP is reached. Its token is read when it is needed.
 fn address(
     project: &Project,
     config: &ServerConfig,
+    key: &str,
 ) -> impl Fn() -> Result<ServerAddress, String> + Send + Sync + 'static {
+    let login = logins::credentials(project, config, key);
     let (url, variable) = (config.url.clone().unwrap_or_default(), config.token_env.clone());
     let network = project.environment.network.for_web();
     move || {
@@ -154,33 +221,28 @@ fn address(
             let value = environment::variable(name);
             value.ok_or_else(|| format!("the variable {} is not set", visible(name)))
         });
-        let network = network.clone();
-        Ok(ServerAddress { url: url.clone(), token: token.transpose()?, network })
+        let credentials = match token.transpose()? {
+            Some(token) => Some(fixed_token(&token)?),
+            None => login()?,
+        };
+        Ok(ServerAddress { url: url.clone(), credentials, network: network.clone() })
     }
 }
 
 /// How a server is run. What that takes is looked for when it is started.
 fn program(
     project: &Project,
-    name: &ServerName,
     config: &ServerConfig,
-    origin: &str,
+    key: String,
     unconfined: bool,
 ) -> impl Fn() -> Result<ServerProgram, String> + Send + Sync + 'static {
     let (workspace, config) = (Arc::clone(&project.workspace), config.clone());
     let network_allow = project.config.network_allow.clone();
-    let home = match origin {
-        "" => name.to_string(),
-        origin => {
-            let hash = ContentHash::of(origin.as_bytes()).to_string();
-            format!("{name}.{}", &hash[..ORIGIN_DIGITS])
-        }
-    };
     move || {
         let root = workspace.canonical_path();
         let shown = root.display().to_string();
         let data = environment::data_dir().ok_or("HOME is not set")?;
-        let home = data.join(DIRECTORY).join(&home);
+        let home = data.join(DIRECTORY).join(&key);
         if Workspace::open(&home).is_err() {
             StateDir::open(&workspace, &home).map_err(|error| error.to_string())?;
         }

@@ -148,7 +148,8 @@ impl Project {
     fn rules(&self, approval: &ApprovalArgs) -> anyhow::Result<Vec<Rule>> {
         let rules = self.config.rules.iter().cloned().chain(approval.rules()?);
         let rules = rules.chain(custom_tools::rules(self));
-        Ok(rules.chain(mcp_servers::rules(self)).chain(web_tools::rules(&self.config)).collect())
+        let of_web = web_tools::rules(&self.config, &self.environment);
+        Ok(rules.chain(mcp_servers::rules(self)).chain(of_web).collect())
     }
 
     /// The same, made when it is needed: the remembered rules are not read before.

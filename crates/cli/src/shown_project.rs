@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use mcp::{ProjectResources, ResourceFile};
-use protocol::{ErrorCode, ToolCall, ToolError, unified};
+use mcp::{FileVersion, ProjectResources, ResourceFile};
+use protocol::{ContentHash, ErrorCode, ToolCall, ToolError, unified};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_system::{History, ProjectTools, ToolExecutor};
@@ -73,6 +73,19 @@ impl ProjectResources for ShownProject {
             Ok(workspace.open_file(&path)?.read_all(MAX_FILE_BYTES)?)
         })
         .await
+    }
+
+    async fn file_version(&self, path: &str) -> Option<FileVersion> {
+        let (workspace, path) = (Arc::clone(&self.workspace), path.to_owned());
+        let looked = blocking(move || {
+            let path = workspace.resolve(&path)?;
+            // Opened, since a link changes with what it leads to.
+            let meta = workspace.open_file(&path)?.meta;
+            let known = (meta.dev, meta.ino, meta.size, meta.modified, meta.changed);
+            let hash = ContentHash::of(format!("{known:?}").as_bytes());
+            Ok(FileVersion { hash, changed: meta.changed })
+        });
+        looked.await.ok()
     }
 
     async fn changes(&self) -> Result<String, ToolError> {

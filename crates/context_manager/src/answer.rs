@@ -1,12 +1,14 @@
 //! Reading an answer: pieces are written down as they come, and the whole when it is complete.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use protocol::{
     BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, SessionEvent,
     SharedText, StopReason, ToolCall, ToolError, TurnEnd,
 };
 use serde_json::Map;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
@@ -17,6 +19,9 @@ use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRe
 
 /// The most pieces of an answer that are taken at once.
 const MOST_PIECES: usize = 256;
+/// Pieces that come sooner than this after others were written wait and are written together: shorter than a
+/// frame of any screen, and long enough that a fast model does not cause a write for every word.
+const WRITE_SPACING: Duration = Duration::from_millis(10);
 
 /// What became of a request.
 pub(crate) enum RequestOutcome {
@@ -114,19 +119,28 @@ impl ChatContext {
             meter: Meter::new(&*ports.model, estimated_tokens),
             ..AnswerDraft::default()
         };
+        // What is taken and not yet written, and when it is.
+        let (mut events, mut due) = (Vec::new(), asked);
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
-            let piece = tokio::select! {
+            let pieces = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(RequestOutcome::Cancelled(reservation.settle())),
-                piece = pieces.next() => piece,
+                () = cancel.cancelled() => {
+                    self.record(ports, events).await?;
+                    return Ok(RequestOutcome::Cancelled(reservation.settle()));
+                }
+                pieces = pieces.next() => pieces,
+                () = sleep_until(due), if !events.is_empty() => Some(Vec::new()),
             };
-            let mut events = Vec::new();
-            let taken = draft.take_all(piece, &mut events);
+            let taken = draft.take_all(pieces, &mut events);
             // A server that does not keep to the limit is not listened to any longer.
             let too_long = draft.meter.is_longer_than(reservation.answer_limit());
             match taken.map(|stop| stop.or(too_long.then_some(StopReason::MaxTokens))) {
-                Ok(None) => self.record(ports, events).await?,
+                Ok(None) if events.is_empty() || Instant::now() < due => {}
+                Ok(None) => {
+                    self.record(ports, std::mem::take(&mut events)).await?;
+                    due = Instant::now() + WRITE_SPACING;
+                }
                 Ok(Some(stop)) => {
                     let answer = self.complete(draft, stop, options, asked);
                     return self.answered(ports, answer, reservation, events, cancel).await;

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
 use tokio_util::sync::CancellationToken;
 
@@ -127,10 +129,19 @@ impl ChatContext {
         let mut turn = RunningTurn::new(ports, options, tools, cancel.child_token());
         let _clock = ports.purse.watch(&turn.stop);
         loop {
-            if let Some(outcome) = self.advance(&mut turn).await? {
+            if let Some(outcome) = self.advance_boxed(&mut turn).await? {
                 return Ok(outcome);
             }
         }
+    }
+
+    /// A round behind a pointer. Else the compiler would write the whole loop again for every crate that has
+    /// conversations.
+    fn advance_boxed<'a>(
+        &'a mut self,
+        turn: &'a mut RunningTurn<'_>,
+    ) -> BoxFuture<'a, Result<Option<TurnOutcome>, LogError>> {
+        self.advance(turn).boxed()
     }
 
     /// One round: open calls are run, limits are checked, the model is asked.

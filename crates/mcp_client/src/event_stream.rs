@@ -1,6 +1,11 @@
 //! The data of server-sent events, each of bounded length.
 
+use std::time::Duration;
+
 use crate::lines::{Line, LineSplitter};
+
+/// Bytes of the id of an event, which is sent back in a header.
+const MAX_ID: usize = 1024;
 
 /// Takes events apart and never holds more than the longest one allowed.
 #[derive(Debug)]
@@ -9,18 +14,34 @@ pub(crate) struct EventSplitter {
     lines: LineSplitter,
     data: Vec<u8>,
     is_too_long: bool,
+    place: StreamPlace,
+}
+
+/// Where a stream can be taken up again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamPlace {
+    /// The id of the last event that had one.
+    pub(crate) event: Option<String>,
+    /// How long the server wants to be left alone before.
+    pub(crate) pause: Option<Duration>,
 }
 
 impl EventSplitter {
     pub(crate) fn new(limit: usize) -> Self {
         // A line has the name of its field before the data.
         let lines = LineSplitter::new(limit + 16);
-        Self { limit, lines, data: Vec::new(), is_too_long: false }
+        let place = StreamPlace::default();
+        Self { limit, lines, data: Vec::new(), is_too_long: false, place }
+    }
+
+    /// Where the stream is now.
+    pub(crate) fn place(&self) -> &StreamPlace {
+        &self.place
     }
 
     /// Takes the next piece of the stream, and gives the data of every event that it ends.
     pub(crate) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(Line<'_>)) {
-        let Self { limit, lines, data, is_too_long } = self;
+        let Self { limit, lines, data, is_too_long, place } = self;
         lines.feed(bytes, |line| {
             let line = match line {
                 Line::TooLong => {
@@ -47,9 +68,20 @@ impl EventSplitter {
                     }
                     data.extend_from_slice(more);
                 }
+            } else if let Some(value) = field(line, b"id:") {
+                let is_fit = value.len() <= MAX_ID && !value.contains('\0');
+                place.event = Some(value.to_owned()).filter(|id| is_fit && !id.is_empty());
+            } else if let Some(value) = field(line, b"retry:") {
+                place.pause = value.parse().ok().map(Duration::from_millis).or(place.pause);
             }
         });
     }
+}
+
+/// The value of a field, if the line is one of this name.
+fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a str> {
+    let value = line.strip_prefix(name)?;
+    std::str::from_utf8(value.strip_prefix(b" ").unwrap_or(value)).ok()
 }
 
 #[cfg(test)]
@@ -82,5 +114,21 @@ mod tests {
         assert_eq!(events(20, &long), ["(too long)", "ok"]);
         let many = format!("{}\ndata: ok\n\n", "data: 12345\n".repeat(9));
         assert_eq!(events(20, &many), ["(too long)", "ok"]);
+    }
+
+    #[test]
+    fn the_place_is_that_of_the_last_event_with_an_id() {
+        let place = |text: &str| {
+            let mut splitter = EventSplitter::new(100);
+            text.as_bytes().chunks(3).for_each(|piece| splitter.feed(piece, |_| {}));
+            let StreamPlace { event, pause } = splitter.place().clone();
+            (event.unwrap_or_default(), pause.map(|pause| pause.as_millis()))
+        };
+        assert_eq!(place("data: 1\n\n"), (String::new(), None));
+        assert_eq!(place("id: a\nretry: 500\ndata:\n\n"), ("a".into(), Some(500)));
+        assert_eq!(place("id: a\ndata: 1\n\nid:b\r\n\r\ndata: 2\n\n"), ("b".into(), None));
+        assert_eq!(place("id: a\n\nretry: soon\nid: \n\n"), (String::new(), None));
+        let long = format!("id: {}\n\n", "x".repeat(MAX_ID + 1));
+        assert_eq!(place(&long), (String::new(), None));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::http::{NEEDS_LOGIN, NOT_ADMITTED};
 use crate::peer::{Lost, Peer, Reply};
 
 /// The revision since which every request stands for itself.
@@ -94,6 +95,16 @@ pub(crate) async fn greet(peer: &Arc<Peer>, known: Option<Era>) -> Result<Era, L
 /// What the answer to the first question means. A server that refuses the revision and then offers the
 /// very same is asked once more.
 async fn decided(peer: &Arc<Peer>, reply: &Reply) -> Result<Era, Lost> {
+    // These were made here, and another era would not help.
+    match reply {
+        Reply::Error { code: NEEDS_LOGIN, message, .. } => {
+            return Err(Lost::NeedsLogin(message.clone()));
+        }
+        Reply::Error { code: NOT_ADMITTED, message, .. } => {
+            return Err(Lost::Ended(message.clone()));
+        }
+        _ => {}
+    }
     if let Reply::Error { code: UNSUPPORTED_VERSION, .. } = reply
         && is_modern(reply)
     {
@@ -129,6 +140,8 @@ async fn initialize(peer: &Arc<Peer>) -> Result<Era, Lost> {
             peer.notify("notifications/initialized", json!({}));
             Ok(Era::Legacy)
         }
+        Reply::Error { code: NEEDS_LOGIN, message, .. } => Err(Lost::NeedsLogin(message)),
+        Reply::Error { code: NOT_ADMITTED, message, .. } => Err(Lost::Ended(message)),
         Reply::Error { message, .. } => {
             Err(Lost::Ended(format!("it refuses to begin: {}", protocol::visible(&message))))
         }
@@ -147,6 +160,9 @@ pub(crate) async fn list_tools(peer: &Arc<Peer>, era: Era) -> Result<Vec<Value>,
         let mut result = match reply {
             Reply::Result(result) => result,
             Reply::TooLong => return Err(Lost::Ended("its list of tools is too long".to_owned())),
+            Reply::Error { code: NEEDS_LOGIN, message, .. } => {
+                return Err(Lost::NeedsLogin(message));
+            }
             Reply::Error { message, .. } => {
                 let message = protocol::visible(&message);
                 return Err(Lost::Ended(format!("it does not list its tools: {message}")));

@@ -2,6 +2,7 @@
 //! message or a stream of them.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -9,20 +10,22 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+    WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use net::{Network, Transport};
+use net::{Network, RequestHost, Transport};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::event_stream::EventSplitter;
+use crate::credentials::{HttpRefusal, NotAdmitted, ServerCredentials};
+use crate::event_stream::{EventSplitter, StreamPlace};
 use crate::handshake::MODERN;
 use crate::lines::{Line, MAX_LINE};
 use crate::locked::locked;
 use crate::param_headers::{self, ParamHeader};
 use crate::peer::Peer;
-use crate::wire::{NotSent, Wire};
+use crate::wire::{NotSent, SentAt, Wire};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -30,16 +33,26 @@ const CONNECT: Duration = Duration::from_secs(10);
 const MOST_REQUESTS: usize = 64;
 /// Bytes of what a server says about a failure.
 const MAX_REFUSAL: usize = 2000;
+/// How long is waited before a stream that broke is taken up again, unless the server says otherwise, and at most.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often in a row a stream is taken up again that does not get any further.
+const MOST_RESUMPTIONS: usize = 3;
 /// The connection broke or the server refused. Chosen outside of what the protocol reserves.
 const HTTP_FAILED: i64 = -31000;
+/// The server answers only users who have logged in.
+pub(crate) const NEEDS_LOGIN: i64 = -31001;
+/// The server does not answer to us, and logging in would not help.
+pub(crate) const NOT_ADMITTED: i64 = -31002;
+/// The word with which a server says that a token is good, but not for this.
+const INSUFFICIENT: &str = "insufficient_scope";
 
 /// How a server is reached.
-#[derive(Clone, Debug)]
 pub struct ServerAddress {
     /// Its address.
     pub url: String,
-    /// The token that it is shown, if it wants one.
-    pub token: Option<String>,
+    /// What it is shown, if it wants to know who asks.
+    pub credentials: Option<Box<dyn ServerCredentials>>,
     /// How the network is reached.
     pub network: Network,
 }
@@ -53,9 +66,32 @@ struct HttpWire {
 struct SharedHttp {
     transport: Transport<Full<Bytes>>,
     uri: Uri,
-    token: Option<HeaderValue>,
+    credentials: Option<Box<dyn ServerCredentials>>,
     peer: Weak<Peer>,
     talk: Mutex<Talk>,
+}
+
+/// Why nothing came back for a message.
+enum NoAnswer {
+    /// With the code of the error that stands for the answer.
+    Failed { code: i64, why: String },
+    /// A server of the legacy era does not know the session, and has not looked at the message.
+    SessionOver,
+}
+
+impl From<String> for NoAnswer {
+    fn from(why: String) -> Self {
+        Self::Failed { code: HTTP_FAILED, why }
+    }
+}
+
+impl From<NotAdmitted> for NoAnswer {
+    fn from(error: NotAdmitted) -> Self {
+        match error {
+            NotAdmitted::NeedsLogin(why) => Self::Failed { code: NEEDS_LOGIN, why },
+            NotAdmitted::Failed(why) => Self::Failed { code: NOT_ADMITTED, why },
+        }
+    }
 }
 
 /// What is known of the conversation so far.
@@ -75,7 +111,7 @@ struct Talk {
 }
 
 impl Wire for HttpWire {
-    fn send(&self, message: &Value) -> Result<(), NotSent> {
+    fn send(&self, message: &Value) -> Result<SentAt, NotSent> {
         let body = serde_json::to_vec(message).map_err(|_| NotSent)?;
         let is_request = message.get("method").is_some() && message.get("id").is_some();
         let id = message["id"].as_u64().filter(|_| is_request);
@@ -98,24 +134,30 @@ impl Wire for HttpWire {
             talk.listening = Some(listening.abort_handle());
         }
         let task = self.runtime.spawn(async move {
-            let done = shared.exchange(body, headers, is_greeting).await;
+            let done = shared.exchange(body, headers, is_greeting, id).await;
             let mut talk = locked(&shared.talk);
             match id {
                 Some(id) => _ = talk.under_way.remove(&id),
                 None => talk.others -= 1,
             }
             drop(talk);
-            if let (Err(why), Some(id), Some(peer)) = (done, id, shared.peer.upgrade()) {
-                // If the answer came before, this one has no request to go to.
-                let error = json!({"code": HTTP_FAILED, "message": why});
-                peer.take_message(json!({"id": id, "error": error}));
+            match (done, id, shared.peer.upgrade()) {
+                (Err(NoAnswer::SessionOver), Some(id), Some(peer)) => {
+                    peer.forgotten(id, "the session is over");
+                }
+                (Err(NoAnswer::Failed { code, why }), Some(id), Some(peer)) => {
+                    // If the answer came before, this one has no request to go to.
+                    let error = json!({"code": code, "message": why});
+                    peer.take_message(json!({"id": id, "error": error}));
+                }
+                _ => {}
             }
         });
         match id {
             Some(id) => _ = talk.under_way.insert(id, task.abort_handle()),
             None => talk.others += 1,
         }
-        Ok(())
+        Ok(SentAt::default())
     }
 
     fn stop(&self) {
@@ -133,7 +175,6 @@ impl SharedHttp {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let agent = concat!("toolkiln/", env!("CARGO_PKG_VERSION"));
         headers.insert(USER_AGENT, HeaderValue::from_static(agent));
-        headers.extend(self.token.clone().map(|token| (AUTHORIZATION, token)));
         let params = &message["params"];
         let said = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
         let mut put = |name: &'static str, value: Option<&str>| {
@@ -165,18 +206,72 @@ impl SharedHttp {
     }
 
     /// Takes what a server of the legacy era sends outside of answers, if it offers that.
-    async fn listen(&self, mut headers: HeaderMap) {
+    async fn listen(&self, headers: HeaderMap) {
+        if let Ok(response) = self.opened(headers).await {
+            // It ends when the server wants; calls do not depend on it.
+            self.streamed(response, false, &mut StreamPlace::default()).await;
+        }
+    }
+
+    /// Opens a stream of the legacy era that is not the answer to a message.
+    async fn opened(&self, mut headers: HeaderMap) -> Result<Response<Incoming>, String> {
         headers.remove(CONTENT_TYPE);
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let shown = self.shown().await.map_err(|error| match error {
+            NotAdmitted::NeedsLogin(why) | NotAdmitted::Failed(why) => why,
+        })?;
+        headers.extend(shown.map(|shown| (AUTHORIZATION, shown)));
         let mut request = Request::new(Full::new(Bytes::new()));
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = headers;
-        if let Ok(response) = self.transport.send(request).await
-            && response.status().is_success()
-        {
-            // It ends when the server wants; calls do not depend on it.
-            let _ = self.streamed(response, false).await;
+        let response = self.transport.send(request).await.map_err(|error| error.why)?;
+        match response.status().is_success() {
+            true => Ok(response),
+            false => Err(format!("it refuses with the status {}", response.status())),
         }
+    }
+
+    /// The header with which the server is asked.
+    async fn shown(&self) -> Result<Option<HeaderValue>, NotAdmitted> {
+        match &self.credentials {
+            Some(credentials) => credentials.header().await,
+            None => Ok(None),
+        }
+    }
+
+    /// Takes a stream to its end, and takes it up again where the server offers that, as long as the answer has not
+    /// come. Nothing is sent a second time.
+    async fn followed(
+        &self,
+        response: Response<Incoming>,
+        headers: &HeaderMap,
+        is_greeting: bool,
+        id: Option<u64>,
+    ) -> NoAnswer {
+        let mut place = StreamPlace::default();
+        let mut why = self.streamed(response, is_greeting, &mut place).await;
+        let is_open = || id.zip(self.peer.upgrade()).is_some_and(|(id, peer)| peer.waits_for(id));
+        let (mut tried, mut last) = (0, None);
+        // Requests of the modern era have no such places.
+        while !headers.contains_key("mcp-method") && is_open() {
+            let Some(event) = place.event.as_deref().and_then(|id| HeaderValue::from_str(id).ok())
+            else {
+                break;
+            };
+            tried = if last.as_ref() == Some(&event) { tried + 1 } else { 0 };
+            if tried == MOST_RESUMPTIONS {
+                break;
+            }
+            tokio::time::sleep(place.pause.unwrap_or(PAUSE).min(LONGEST_PAUSE)).await;
+            let mut again = headers.clone();
+            again.insert("last-event-id", event.clone());
+            last = Some(event);
+            why = match self.opened(again).await {
+                Ok(response) => self.streamed(response, is_greeting, &mut place).await,
+                Err(why) => format!("its answer broke off and cannot be taken up again: {why}"),
+            };
+        }
+        why.into()
     }
 
     /// Sends one message and takes what comes back.
@@ -185,12 +280,48 @@ impl SharedHttp {
         body: Vec<u8>,
         headers: HeaderMap,
         is_greeting: bool,
-    ) -> Result<(), String> {
-        let mut request = Request::new(Full::new(Bytes::from(body)));
+        id: Option<u64>,
+    ) -> Result<(), NoAnswer> {
+        let body = Bytes::from(body);
+        let shown = self.shown().await?;
+        let response = self.posted(&body, &headers, shown.clone()).await?;
+        let refused = self.credentials.as_deref().zip(refusal(&response, shown));
+        let Some((credentials, refusal)) = refused else {
+            return self.answered(response, &headers, is_greeting, id).await;
+        };
+        let status = refusal.status;
+        let shown = credentials.refused(refusal).await?;
+        // A message that was refused was not read, so it can be sent again.
+        let response = self.posted(&body, &headers, Some(shown)).await?;
+        if response.status() == status && status == StatusCode::UNAUTHORIZED {
+            let why = "it refuses the login that it was shown";
+            return Err(NotAdmitted::NeedsLogin(why.to_owned()).into());
+        }
+        self.answered(response, &headers, is_greeting, id).await
+    }
+
+    async fn posted(
+        &self,
+        body: &Bytes,
+        headers: &HeaderMap,
+        shown: Option<HeaderValue>,
+    ) -> Result<Response<Incoming>, String> {
+        let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = headers;
-        let response = self.transport.send(request).await.map_err(|error| error.why)?;
+        *request.headers_mut() = headers.clone();
+        request.headers_mut().extend(shown.map(|shown| (AUTHORIZATION, shown)));
+        self.transport.send(request).await.map_err(|error| error.why)
+    }
+
+    /// Takes the answer to a message that was sent with these headers.
+    async fn answered(
+        &self,
+        response: Response<Incoming>,
+        headers: &HeaderMap,
+        is_greeting: bool,
+        id: Option<u64>,
+    ) -> Result<(), NoAnswer> {
         let status = response.status();
         let kind = response.headers().get(CONTENT_TYPE).cloned();
         let kind = kind.as_ref().and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -201,7 +332,10 @@ impl SharedHttp {
             return Ok(());
         }
         if kind.starts_with("text/event-stream") && status.is_success() {
-            return self.streamed(response, is_greeting).await;
+            return Err(self.followed(response, headers, is_greeting, id).await);
+        }
+        if status == StatusCode::NOT_FOUND && headers.contains_key("mcp-session-id") {
+            return Err(NoAnswer::SessionOver);
         }
         let bytes = whole(response).await?;
         // A refusal can hold a message that says why.
@@ -213,7 +347,7 @@ impl SharedHttp {
             return Ok(());
         }
         if status.is_success() {
-            return Err("it answers with something that is not a message".to_owned());
+            return Err("it answers with something that is not a message".to_owned().into());
         }
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_REFUSAL)]).into_owned();
         let hint = match status {
@@ -222,18 +356,24 @@ impl SharedHttp {
             }
             _ => "",
         };
-        Err(format!("it refuses with the status {status}{hint}: {}", protocol::visible(&text)))
+        let text = protocol::visible(&text);
+        Err(format!("it refuses with the status {status}{hint}: {text}").into())
     }
 
+    /// Takes the messages of a stream; says how it ended, and notes where.
     async fn streamed(
         &self,
         response: Response<Incoming>,
         is_greeting: bool,
-    ) -> Result<(), String> {
+        place: &mut StreamPlace,
+    ) -> String {
         let mut events = EventSplitter::new(MAX_LINE);
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| format!("its answer broke off: {error}"))?;
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(error) => return format!("its answer broke off: {error}"),
+            };
             let Some(bytes) = frame.data_ref() else { continue };
             let mut taken = Vec::new();
             events.feed(bytes, |line| match line {
@@ -247,8 +387,11 @@ impl SharedHttp {
             for message in taken.into_iter().flatten() {
                 self.take(message, is_greeting);
             }
+            let StreamPlace { event, pause } = events.place().clone();
+            place.event = event.or(place.event.take());
+            place.pause = pause.or(place.pause);
         }
-        Err("its answer ended before the result".to_owned())
+        "its answer ended before the result".to_owned()
     }
 
     fn take(&self, message: Value, is_greeting: bool) {
@@ -267,6 +410,18 @@ impl SharedHttp {
             peer.take_message(message);
         }
     }
+}
+
+/// How a server refuses a request because of who asks; none if it does not.
+fn refusal(response: &Response<Incoming>, shown: Option<HeaderValue>) -> Option<HttpRefusal> {
+    let status = response.status();
+    let said = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let challenges: Vec<String> =
+        said.filter_map(|value| value.to_str().ok()).map(str::to_owned).collect();
+    let is_refused = status == StatusCode::UNAUTHORIZED
+        || (status == StatusCode::FORBIDDEN
+            && challenges.iter().any(|challenge| challenge.contains(INSUFFICIENT)));
+    is_refused.then_some(HttpRefusal { status, challenges, shown })
 }
 
 /// The body of an answer, which is not larger than a message may be.
@@ -299,23 +454,35 @@ fn header_text(value: &str) -> HeaderValue {
     })
 }
 
+/// Whether a host is this machine and nothing else.
+pub(crate) fn is_loopback(host: &RequestHost) -> bool {
+    match host {
+        RequestHost::Name(name) => name == "localhost",
+        RequestHost::Address(IpAddr::V4(address)) => address.is_loopback(),
+        RequestHost::Address(IpAddr::V6(address)) => address.is_loopback(),
+    }
+}
+
+/// The same without a proxy. What is for this machine, and not encrypted, is not for a proxy to read, which could
+/// not reach this machine either.
+pub(crate) fn direct(network: &Network) -> Network {
+    Network { http_proxy: None, https_proxy: None, ..network.clone() }
+}
+
 /// Makes ready what reaches the server; nothing is opened before the first message.
 pub(crate) fn start(address: ServerAddress, peer: &Arc<Peer>) -> Result<(), String> {
     let runtime = Handle::try_current().map_err(|error| error.to_string())?;
     let uri: Uri = address.url.parse().map_err(|error| format!("its `url` is invalid: {error}"))?;
-    let transport = Transport::to_server(&address.network, &uri, CONNECT);
-    let transport = transport.map_err(|error| error.to_string())?;
-    let token = match &address.token {
-        None => None,
-        Some(token) => {
-            let value = HeaderValue::from_str(&format!("Bearer {token}"));
-            let mut value = value.map_err(|_| "its token cannot be sent in a header".to_owned())?;
-            value.set_sensitive(true);
-            Some(value)
-        }
+    let host = uri.host().and_then(RequestHost::parse);
+    let network = match host.is_some_and(|host| is_loopback(&host)) {
+        true => direct(&address.network),
+        false => address.network,
     };
-    let (peer_of, talk) = (Arc::downgrade(peer), Mutex::default());
-    let shared = Arc::new(SharedHttp { transport, uri, token, peer: peer_of, talk });
+    let transport = Transport::to_server(&network, &uri, CONNECT);
+    let transport = transport.map_err(|error| error.to_string())?;
+    let (peer_of, talk, credentials) =
+        (Arc::downgrade(peer), Mutex::default(), address.credentials);
+    let shared = Arc::new(SharedHttp { transport, uri, credentials, peer: peer_of, talk });
     peer.connect(Box::new(HttpWire { runtime, shared }));
     Ok(())
 }

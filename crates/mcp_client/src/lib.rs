@@ -10,6 +10,7 @@
 
 mod answer;
 mod asking;
+mod credentials;
 mod definition;
 mod event_stream;
 mod foreign_schema;
@@ -18,6 +19,8 @@ mod handshake;
 mod http;
 mod lines;
 mod locked;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 mod param_headers;
 mod peer;
 mod records;
@@ -28,11 +31,12 @@ mod stdio;
 mod tool_names;
 mod wire;
 
+pub use credentials::{HttpRefusal, NotAdmitted, ServerCredentials, fixed_token};
 pub use definition::{ForeignDefinition, ServerTools};
 pub use http::ServerAddress;
 pub use records::{ServerRecords, Shelf};
 pub use server::ForeignServer;
-pub use server_config::{ServerApproval, ServerConfig, ServerName};
+pub use server_config::{OAuthConfig, OAuthGrant, ServerApproval, ServerConfig, ServerName};
 pub use servers::ForeignServers;
 pub use stdio::ServerProgram;
 pub use tool_names::SEPARATOR;

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::lines::Line;
 use crate::locked::locked;
-use crate::wire::Wire;
+use crate::wire::{SentAt, Wire};
 
 /// News of a request that wait to be looked at; more are dropped.
 const WAITING_NEWS: usize = 16;
@@ -41,10 +41,12 @@ struct Held {
 
 /// A request that waits for its answer.
 struct WaitingRequest {
-    reply: oneshot::Sender<Reply>,
+    reply: oneshot::Sender<Result<Reply, Lost>>,
     news: mpsc::Sender<News>,
     /// Whether the user can be asked for it.
     can_ask: bool,
+    /// None while it is being sent.
+    sent_at: Option<SentAt>,
 }
 
 /// What became of a request.
@@ -69,10 +71,12 @@ pub(crate) enum News {
 /// Why a request has no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// It was never sent.
+    /// It was never sent, or the server ended before it read any of it.
     Unsent(String),
     /// The server ended, or cannot be understood.
     Ended(String),
+    /// The server answers only users who have logged in.
+    NeedsLogin(String),
 }
 
 impl Peer {
@@ -102,16 +106,25 @@ impl Peer {
             }
             held.last_id += 1;
             let id = held.last_id;
-            held.open.insert(id, WaitingRequest { reply: answer, news: told, can_ask });
+            held.open
+                .insert(id, WaitingRequest { reply: answer, news: told, can_ask, sent_at: None });
             id
         };
         let opened = OpenRequest { peer: Arc::clone(self), id, reply, news, is_done: false };
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params(id)});
-        match self.send(&message) {
-            true => Ok(opened),
-            false => {
-                locked(&self.held).open.remove(&id);
+        let sent_at = self.send(&message);
+        let mut held = locked(&self.held);
+        match (sent_at, held.open.get_mut(&id)) {
+            (None, _) => {
+                held.open.remove(&id);
+                drop(held);
                 Err(Lost::Unsent("it does not read what it is sent".to_owned()))
+            }
+            (sent_at, waiting) => {
+                // It may be answered already.
+                waiting.into_iter().for_each(|waiting| waiting.sent_at = sent_at);
+                drop(held);
+                Ok(opened)
             }
         }
     }
@@ -125,8 +138,8 @@ impl Peer {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
-    fn send(&self, message: &Value) -> bool {
-        self.wire.get().is_some_and(|wire| wire.send(message).is_ok())
+    fn send(&self, message: &Value) -> Option<SentAt> {
+        self.wire.get()?.send(message).ok()
     }
 
     pub(crate) fn stop(&self) {
@@ -160,11 +173,36 @@ impl Peer {
         kept.extend(last);
     }
 
-    /// There will be no more answers; every open request ends.
+    /// Whether the answer to a request has not come yet.
+    pub(crate) fn waits_for(&self, id: u64) -> bool {
+        locked(&self.held).open.contains_key(&id)
+    }
+
+    /// The server does not know this conversation any more and has not done what was asked. It can be asked in
+    /// another; what else is open may still be answered.
+    pub(crate) fn forgotten(&self, id: u64, why: &str) {
+        let mut held = locked(&self.held);
+        held.end.get_or_insert_with(|| why.to_owned());
+        let open = held.open.remove(&id);
+        drop(held);
+        if let Some(open) = open {
+            let _ = open.reply.send(Err(Lost::Unsent(why.to_owned())));
+        }
+    }
+
+    /// There will be no more answers; every open request ends. Those that the server cannot have read can be
+    /// made again.
     pub(crate) fn ended(&self, why: String) {
         let mut held = locked(&self.held);
-        held.end.get_or_insert(why);
-        held.open.clear();
+        let open = std::mem::take(&mut held.open);
+        let why = held.end.get_or_insert(why).clone();
+        drop(held);
+        for open in open.into_values() {
+            let wire = open.sent_at.zip(self.wire.get());
+            let may_be_read = wire.is_none_or(|(at, wire)| wire.may_be_read(at));
+            let lost = if may_be_read { Lost::Ended } else { Lost::Unsent };
+            let _ = open.reply.send(Err(lost(why.clone())));
+        }
     }
 
     /// Takes what the server sent. What is not a message is passed over.
@@ -172,7 +210,7 @@ impl Peer {
         let Line::Whole(line) = line else {
             // Whose answer it was cannot be told.
             let open = std::mem::take(&mut locked(&self.held).open);
-            return open.into_values().for_each(|open| _ = open.reply.send(Reply::TooLong));
+            return open.into_values().for_each(|open| _ = open.reply.send(Ok(Reply::TooLong)));
         };
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -208,7 +246,7 @@ impl Peer {
                 // An answer to nothing, or a second one, has no request to go to.
                 let open = locked(&self.held).open.remove(&id);
                 if let Some(open) = open {
-                    let _ = open.reply.send(reply);
+                    let _ = open.reply.send(Ok(reply));
                 }
             }
             (None, None) => {}
@@ -294,7 +332,7 @@ fn has_too_many_values(line: &[u8]) -> bool {
 pub(crate) struct OpenRequest {
     peer: Arc<Peer>,
     id: u64,
-    reply: oneshot::Receiver<Reply>,
+    reply: oneshot::Receiver<Result<Reply, Lost>>,
     news: mpsc::Receiver<News>,
     is_done: bool,
 }
@@ -315,7 +353,7 @@ impl OpenRequest {
             reply = &mut self.reply => {
                 self.is_done = true;
                 let ended = || self.peer.end().unwrap_or_else(|| "the connection ended".to_owned());
-                reply.map(Heard::Reply).map_err(|_| Lost::Ended(ended()))
+                reply.unwrap_or_else(|_| Err(Lost::Ended(ended()))).map(Heard::Reply)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! One server: started when it is first needed, and again when it has ended.
 
 mod failures;
+mod starting;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,16 +15,15 @@ use tool_system::{Asker, ToolContext};
 use crate::answer;
 use crate::asking;
 use crate::definition::{ForeignDefinition, ServerTools};
-use crate::handshake::{Era, greet, list_tools};
+use crate::handshake::{Era, list_tools};
 use crate::http::{self, ServerAddress};
 use crate::locked::locked;
 use crate::peer::{Heard, Lost, News, OpenRequest, Peer, Reply};
 use crate::records::ServerRecords;
 use crate::server_config::{ServerConfig, ServerName};
 use crate::stdio::{self, ServerProgram};
+use starting::{NotStarted, StartFailure};
 
-/// How long a server may take until its tools are known. Some install themselves first.
-const START_LIMIT: Duration = Duration::from_secs(60);
 /// How many times its time a call may take that shows progress.
 const MOST_EXTENSIONS: u32 = 10;
 /// How long a server that did not answer in time may take to show that it is alive.
@@ -239,6 +239,7 @@ impl ForeignServer {
                     self.forget(&peer, why.clone(), Blame::Failure).await;
                     return Err(self.unusable("ended during the call", &why, &words));
                 }
+                Err(Failure::Lost(Lost::NeedsLogin(why))) => return Err(self.needs_login(&why)),
                 Err(Failure::Late) => {
                     self.life.lock().await.is_suspect = true;
                     return Err(self.late());
@@ -357,7 +358,11 @@ impl ForeignServer {
                 self.take(era, listed);
                 Ok((peer, era))
             }
-            Err((why, words)) => {
+            // The next call finds out whether the user has logged in meanwhile.
+            Err(NotStarted { why, is_for: StartFailure::NeedsLogin, .. }) => {
+                Err(self.needs_login(&why))
+            }
+            Err(NotStarted { why, words, .. }) => {
                 life.era = None;
                 life.failed(why.clone());
                 Err(self.unusable("cannot be used", &why, &words))
@@ -366,51 +371,11 @@ impl ForeignServer {
     }
 
     fn unusable_for(&self, life: &mut Life, peer: &Peer, lost: Lost) -> ToolError {
-        let (Lost::Unsent(why) | Lost::Ended(why)) = lost;
-        life.failed(why.clone());
-        self.unusable("cannot be used", &why, &peer.last_words())
-    }
-
-    /// Starts it and asks for its tools. A few servers end when they are asked in the modern way; they
-    /// are started once more.
-    async fn started(
-        &self,
-        known: Option<Era>,
-    ) -> Result<(Arc<Peer>, Era, Vec<Value>), (String, String)> {
-        // It is only closed with the process.
-        let _turn = self.starts.acquire().await;
-        let first = self.started_as(known).await;
-        match first {
-            Err((_, _, HasEnded::Yes)) if known != Some(Era::Legacy) => {
-                let second = self.started_as(Some(Era::Legacy)).await;
-                second.map_err(|(why, words, _)| (why, words))
-            }
-            first => first.map_err(|(why, words, _)| (why, words)),
-        }
-    }
-
-    async fn started_as(
-        &self,
-        known: Option<Era>,
-    ) -> Result<(Arc<Peer>, Era, Vec<Value>), (String, String, HasEnded)> {
-        let peer = Peer::new();
-        (self.connect)(&peer).map_err(|why| (why, String::new(), HasEnded::No))?;
-        let talking = async {
-            let era = greet(&peer, known).await?;
-            Ok((era, list_tools(&peer, era).await?))
-        };
-        let talked: Result<_, Lost> = match tokio::time::timeout(START_LIMIT, talking).await {
-            Ok(talked) => talked,
-            Err(_) => {
-                let seconds = START_LIMIT.as_secs();
-                Err(Lost::Unsent(format!("it did not begin to answer within {seconds} s")))
-            }
-        };
-        match talked {
-            Ok((era, listed)) => Ok((peer, era, listed)),
-            Err(Lost::Unsent(why) | Lost::Ended(why)) => {
-                let has_ended = if peer.end().is_some() { HasEnded::Yes } else { HasEnded::No };
-                Err((why, peer.last_words(), has_ended))
+        match lost {
+            Lost::NeedsLogin(why) => self.needs_login(&why),
+            Lost::Unsent(why) | Lost::Ended(why) => {
+                life.failed(why.clone());
+                self.unusable("cannot be used", &why, &peer.last_words())
             }
         }
     }
@@ -441,12 +406,6 @@ enum Failure {
     Lost(Lost),
     Late,
     Told(ToolError),
-}
-
-/// Whether a server ended before it said anything.
-enum HasEnded {
-    Yes,
-    No,
 }
 
 /// Whether the end of a connection counts as a failure of the server.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use net::Allowance;
 use protocol::ContentHash;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,78 @@ pub enum ServerApproval {
     Deny,
 }
 
+/// Whose consent tokens are granted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OAuthGrant {
+    /// The user's, given in a browser.
+    #[default]
+    AuthorizationCode,
+    /// No user's: the client acts for itself.
+    ClientCredentials,
+}
+
+/// How a server over HTTP is logged in to, where that cannot be found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OAuthConfig {
+    /// The client that the user has registered at the authorization server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// The name of the variable with its secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret_env: Option<String>,
+    /// The https address of a document that describes us as a client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_metadata_url: Option<String>,
+    /// The only authorization server that is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// What is asked for in any case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// Whose consent is asked for.
+    #[serde(skip_serializing_if = "is_of_user")]
+    pub grant: OAuthGrant,
+    /// The port that the browser comes back to; any that is free if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirect_port: Option<u16>,
+    /// Authorization servers that may be reached though they are not public.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network_allow: Vec<Allowance>,
+}
+
+fn is_of_user(grant: &OAuthGrant) -> bool {
+    *grant == OAuthGrant::AuthorizationCode
+}
+
+impl OAuthConfig {
+    fn mistake(&self) -> Option<&'static str> {
+        let is_document = |url: &String| {
+            let rest = url.strip_prefix("https://");
+            rest.and_then(|rest| rest.split_once('/')).is_some_and(|(_, path)| !path.is_empty())
+        };
+        let has_secret = self.client_secret_env.is_some();
+        match self.client_metadata_url.as_ref() {
+            Some(url) if !is_document(url) => {
+                Some("`oauth.client_metadata_url` is an https address with a path")
+            }
+            _ if has_secret && self.client_id.is_none() => {
+                Some("`oauth.client_secret_env` needs `oauth.client_id`")
+            }
+            // A server could otherwise name another place to send it to.
+            _ if has_secret && self.issuer.is_none() => {
+                Some("`oauth.client_secret_env` needs `oauth.issuer`, the only place it is sent to")
+            }
+            _ if self.grant == OAuthGrant::ClientCredentials && !has_secret => {
+                Some("`oauth.grant = \"client_credentials\"` needs `oauth.client_secret_env`")
+            }
+            _ if self.redirect_port == Some(0) => Some("`oauth.redirect_port` is at least 1"),
+            _ => None,
+        }
+    }
+}
+
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -87,6 +160,9 @@ pub struct ServerConfig {
     /// The name of the variable with the token that a server with an address is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_env: Option<String>,
+    /// How a server with an address is logged in to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<OAuthConfig>,
     /// Names of variables that are passed to it. Its environment is otherwise built from nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
@@ -128,6 +204,7 @@ impl Default for ServerConfig {
             args: Vec::new(),
             url: None,
             token_env: None,
+            oauth: None,
             env: Vec::new(),
             set: BTreeMap::new(),
             timeout: TIMEOUT_S,
@@ -151,7 +228,11 @@ impl ServerConfig {
                 Some("`url` begins with https:// or http://")
             }
             _ if self.timeout == 0 => Some("`timeout` is at least 1 second"),
-            _ => None,
+            (Some(_), None) if self.oauth.is_some() => Some("`oauth` is for a server with `url`"),
+            _ if self.oauth.is_some() && self.token_env.is_some() => {
+                Some("a server has either `token_env` or `oauth`, not both")
+            }
+            _ => self.oauth.as_ref()?.mistake(),
         }
     }
 
@@ -172,7 +253,11 @@ impl ServerConfig {
         let address = (url, token_env);
         let facts = (origin, command, args, address, env, set, network, read, self.reads_project());
         // Plain data that cannot fail to serialise.
-        ContentHash::of(&serde_json::to_vec(&facts).unwrap_or_default())
+        let mut facts = serde_json::to_vec(&facts).unwrap_or_default();
+        if let Some(oauth) = &self.oauth {
+            facts.extend(serde_json::to_vec(oauth).unwrap_or_default());
+        }
+        ContentHash::of(&facts)
     }
 }
 
@@ -223,6 +308,23 @@ mod tests {
         let command = |text: &str| Some(text.to_owned());
         let url = |text: &str| Some(text.to_owned());
         let base = ServerConfig::default;
+        let oauth = |text: &str| Some(serde_json::from_str(text).unwrap());
+        for (text, is_wrong) in [
+            ("{}", false),
+            (r#"{"client_id": "a", "redirect_port": 8000}"#, false),
+            (r#"{"client_id": "a", "client_secret_env": "S", "issuer": "https://a"}"#, false),
+            (r#"{"client_id": "a", "client_secret_env": "S"}"#, true),
+            (r#"{"client_secret_env": "S", "issuer": "https://a"}"#, true),
+            (r#"{"grant": "client_credentials", "client_id": "a"}"#, true),
+            (r#"{"client_metadata_url": "https://a.org/me.json"}"#, false),
+            (r#"{"client_metadata_url": "https://a.org/"}"#, true),
+            (r#"{"client_metadata_url": "http://a.org/me.json"}"#, true),
+        ] {
+            let config = ServerConfig { url: url("https://b/mcp"), oauth: oauth(text), ..base() };
+            assert_eq!(config.mistake().is_some(), is_wrong, "{text}");
+            let both = ServerConfig { token_env: Some("T".into()), ..config };
+            assert!(both.mistake().is_some());
+        }
         let table = [
             (base(), true),
             (ServerConfig { command: command("a"), url: url("https://b"), ..base() }, true),
@@ -231,6 +333,7 @@ mod tests {
             (ServerConfig { command: command("a"), timeout: 0, ..base() }, true),
             (ServerConfig { command: command("a"), ..base() }, false),
             (ServerConfig { url: url("https://b/mcp"), ..base() }, false),
+            (ServerConfig { command: command("a"), oauth: oauth("{}"), ..base() }, true),
         ];
         for (config, is_wrong) in table {
             assert_eq!(config.mistake().is_some(), is_wrong, "{config:?}");

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use protocol::{ErrorCode, Proposal, ToolError, ToolResult, visible};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tool_system::{Approved, Asker, Performer, ToolContext, ToolRegistry, Vocabulary};
+use tool_system::{Approved, Asker, Performer, ToolContext, ToolRegistry};
 
 use crate::definition::ServerTools;
 use crate::foreign_tool::ForeignTool;
@@ -64,7 +64,7 @@ impl ForeignServers {
     pub fn register(&self, registry: &mut ToolRegistry) {
         for server in &self.servers {
             for definition in &server.tools().tools {
-                if registry.get(Vocabulary::Standard, &definition.name).is_err() {
+                if !registry.has(&definition.name) {
                     let tool = ForeignTool::new(Arc::clone(server), definition.clone());
                     registry.register(Arc::new(tool));
                 }
@@ -75,12 +75,7 @@ impl ForeignServers {
 
 #[async_trait]
 impl Performer for ForeignServers {
-    async fn perform(&self, _: &Approved<'_>, _: &ToolContext) -> ToolResult {
-        let message = "a foreign tool is called only where its server can ask the user";
-        Err(ToolError::new(ErrorCode::Internal, message))
-    }
-
-    async fn perform_asking(
+    async fn perform(
         &self,
         approved: &Approved<'_>,
         cx: &ToolContext,

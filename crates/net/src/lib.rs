@@ -41,4 +41,4 @@ pub use waiting::{Stop, wait};
 pub use web_client::{
     MAX_REDIRECTS, MayFollow, NotFollowed, WebCall, WebClient, WebError, WebReply,
 };
-pub use web_url::{InvalidWebUrl, WebUrl};
+pub use web_url::{InvalidWebUrl, WebUrl, form};

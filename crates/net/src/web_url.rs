@@ -87,6 +87,25 @@ impl WebUrl {
         self.url.as_str()
     }
 
+    /// The path, which begins with `/`.
+    pub fn path(&self) -> &str {
+        self.url.path()
+    }
+
+    /// Another path at the same origin, without a query.
+    #[must_use]
+    pub fn at_path(&self, path: &str) -> Self {
+        let mut other = self.clone();
+        other.url.set_path(path);
+        other.url.set_query(None);
+        other
+    }
+
+    /// The fields of the query, as a browser reads them.
+    pub fn query_fields(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        self.url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned()))
+    }
+
     /// Adds fields to the query.
     #[must_use]
     pub fn with_query<'a>(mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
@@ -99,6 +118,11 @@ impl fmt::Display for WebUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Fields as the body of a form (`application/x-www-form-urlencoded`).
+pub fn form<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
 /// Parsers drop or rewrite these, so that a reader would see another address than is fetched.

@@ -74,7 +74,10 @@ pub use session_diff::SessionDiff;
 pub(crate) use tool::json_of;
 pub use tool::{Outcome, Proposed, TakesBack, Tool};
 pub use validator::ToolValidator;
-pub use web::{SearchProvider, SearchServer, WebAccess, WebOptions, web_page_text};
+pub use web::{
+    AskedSearch, Recency, SearchFormat, SearchHit, SearchKind, SearchProvider, SearchQuestion,
+    SearchServer, WebAccess, WebOptions, web_page_text,
+};
 
 /// Everything a tool's file needs, in one line.
 pub mod prelude {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -119,7 +121,16 @@ async fn beside(own: SocketAddr) -> (Option<TcpListener>, &'static [&'static str
 }
 
 /// Serves until `stop`, then ends all turns and releases all sessions.
-pub async fn serve(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
+pub fn serve(
+    listeners: Listeners,
+    app: Arc<WebApp>,
+    stop: CancellationToken,
+) -> BoxFuture<'static, ()> {
+    // Behind a pointer, so that the service is compiled here and not again where it is started.
+    serve_until(listeners, app, stop).boxed()
+}
+
+async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
     let router = router(Arc::clone(&app), api::routes());
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();

@@ -72,7 +72,7 @@ pub use read::OpenFile;
 pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
 pub use root::{OpenDir, Workspace};
 pub use shared_file::LockedFile;
-pub use state_dir::{Ownership, StateDir, keep_private};
+pub use state_dir::{Ownership, StateDir, StateLock, keep_private};
 pub use text::{LineEnding, LineEndingCounts, Lines, Text, TextEncoding, Unencodable};
 pub use tracked::{GitIndexStamp, MAX_INDEX_BYTES, Tracked, TrackedFiles};
 pub use user_file::{real_user_file, replace_user_file};

@@ -8,7 +8,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fchmod, fstat, openat, statat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, chmodat, fchmod, flock, fstat,
+    openat, statat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -125,6 +126,21 @@ impl StateDir {
         }
     }
 
+    /// Keeps other processes, and others here, from doing the same until the answer is dropped; none if
+    /// one of them does it now.
+    pub fn try_lock(&self) -> Result<Option<StateLock>, Error> {
+        let root = RelPath::root();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // A lock belongs to an open file, so each has one of its own.
+        let dir = openat(&self.dir, c".", flags, Mode::empty());
+        let dir = dir.map_err(|errno| self.failed(&root, errno))?;
+        match flock(&dir, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(StateLock { _dir: dir })),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(errno) => Err(self.failed(&root, errno)),
+        }
+    }
+
     pub(crate) fn plain(&self, name: &str) -> Result<RelPath, Error> {
         RelPath::root()
             .join(name.as_bytes())
@@ -143,6 +159,12 @@ impl StateDir {
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
+}
+
+/// A lock on a [`StateDir`], until it is dropped or the process ends.
+#[derive(Debug)]
+pub struct StateLock {
+    _dir: OwnedFd,
 }
 
 impl AsFd for StateDir {

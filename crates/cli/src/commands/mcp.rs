@@ -1,6 +1,8 @@
 //! `toolkiln mcp`: the tools for other agents; and the MCP servers of others whose tools are used here.
 
 pub(crate) mod foreign;
+#[cfg(feature = "oauth")]
+mod login;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -23,7 +23,7 @@ use web_service::{
     Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
     WebApp, WebLog, listen, serve,
 };
-use workspace::{Ownership, StateDir, find_program, keep_private, show_in_program};
+use workspace::{Ownership, StateDir, keep_private};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
@@ -36,7 +36,7 @@ use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
-use crate::{custom_tools, environment, output};
+use crate::{browser, custom_tools, environment, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,8 +54,6 @@ const LINK_FILE: &str = "open.html";
 const MAX_SECRETS: u64 = 64 * 1024;
 /// Lines that wait until they can be written.
 const WAITING_LINES: usize = 100;
-/// Programs that open an address, on this and that system.
-const BROWSERS: [&str; 2] = ["xdg-open", "open"];
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -127,8 +125,10 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     } else {
         output::result(&link)?;
     }
-    if args.open {
-        show(&states, &path, &link);
+    if args.open
+        && let Err(why) = browser::show(&states, &path.join(LINK_FILE), &link)
+    {
+        output::to_user(&format!("toolkiln web: the browser is not opened: {why}"));
     }
     serve(listener, app, stop.cancel.clone()).await;
     if args.open {
@@ -386,24 +386,4 @@ fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
     let secrets = Secrets::generate()?;
     states.replace(SECRETS, &serde_json::to_vec_pretty(&secrets)?)?;
     Ok(secrets)
-}
-
-/// Opens the link in the user's browser; if that cannot be done, the user has the link. Other users can read the
-/// arguments of a process, so the browser is given a file that only this user can read.
-fn show(states: &StateDir, path: &Path, link: &str) {
-    let page = format!(
-        "<!doctype html><meta charset=\"utf-8\"><title>Toolkiln</title>\
-         <meta http-equiv=\"refresh\" content=\"0; url={link}\"><a href=\"{link}\">Toolkiln</a>\n"
-    );
-    let programs = environment::variable("PATH").unwrap_or_default();
-    let shown = match find_program(&BROWSERS, programs.as_ref()) {
-        Some(program) => states
-            .replace(LINK_FILE, page.as_bytes())
-            .and_then(|()| show_in_program(&program, &path.join(LINK_FILE)))
-            .map_err(|error| error.to_string()),
-        None => Err(format!("none of {} is installed", BROWSERS.join(", "))),
-    };
-    if let Err(why) = shown {
-        output::to_user(&format!("toolkiln web: the browser is not opened: {why}"));
-    }
 }

@@ -147,7 +147,13 @@ mod tests {
         assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
         assert!(of_project("checks.after_edit").unwrap_err().contains("by itself"));
         assert!(of_project("sandbox.network_allow").unwrap_err().contains("your network"));
-        for key in ["web.hosts", "web.network_allow", "web.search.url", "web.search.key_env"] {
+        for key in [
+            "web.hosts",
+            "web.network_allow",
+            "web.search.url",
+            "web.search.key_env",
+            "web.search.model",
+        ] {
             assert!(of_project(key).unwrap_err().contains("in your name"), "{key}");
         }
         assert!(of_project("terminal.notify").unwrap_err().contains("your terminal"));

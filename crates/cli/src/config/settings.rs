@@ -8,6 +8,7 @@ use context_manager::Effort;
 use mcp_client::{ServerConfig, ServerName};
 use net::Allowance;
 use protocol::PermissionSet;
+use providers::ModelSearch;
 use serde::{Deserialize, Serialize, Serializer};
 use terminal::NotificationKind;
 use tool_system::policy::{ApprovalMode, CommandMode, HostPattern, Rule};
@@ -170,11 +171,53 @@ pub(crate) struct WebConfig {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SearchConfig {
-    pub(crate) provider: Option<SearchProvider>,
+    pub(crate) provider: Option<SearchChoice>,
     /// In place of the provider's own address.
     pub(crate) url: Option<BaseUrl>,
     /// The variable that holds the key, in place of the provider's usual one.
     pub(crate) key_env: Option<String>,
+    /// The model that searches, where one does.
+    pub(crate) model: Option<String>,
+}
+
+/// Who is asked to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) enum SearchChoice {
+    /// The provider of the configured model.
+    Model,
+    /// A provider of models.
+    Of(ModelSearch),
+    /// A server for this purpose.
+    Server(SearchProvider),
+}
+
+/// How [`SearchChoice::Model`] is written.
+const OF_MODEL: &str = "model";
+
+impl TryFrom<String> for SearchChoice {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match (text.as_str(), ModelSearch::named(&text)) {
+            (OF_MODEL, _) => Ok(Self::Model),
+            (_, Some(search)) => Ok(Self::Of(search)),
+            _ => text.parse().map(Self::Server).map_err(|error: protocol::UnknownName| {
+                let names = ModelSearch::ALL.map(ModelSearch::as_str).join(", ");
+                format!("{error}, or the search of a provider of models: {OF_MODEL}, {names}")
+            }),
+        }
+    }
+}
+
+impl From<SearchChoice> for String {
+    fn from(choice: SearchChoice) -> Self {
+        match choice {
+            SearchChoice::Model => OF_MODEL.to_owned(),
+            SearchChoice::Of(search) => search.to_string(),
+            SearchChoice::Server(provider) => provider.to_string(),
+        }
+    }
 }
 
 /// A large project's build directory, a few times over.

@@ -94,6 +94,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     web.search.provider             not set
     web.search.url                  not set
     web.search.key_env              not set
+    web.search.model                not set
     sandbox.network_allow           []                              default
     sandbox.ignored                 "private"                       default
     sandbox.layer_gb                20                              default

@@ -1,6 +1,8 @@
 //! Foreign MCP servers: added, approved, called, and kept in their place.
 
 mod conversations;
+#[cfg(feature = "oauth")]
+mod logins;
 mod poisoned;
 
 use std::process::{Command, Stdio};
@@ -23,7 +25,7 @@ impl ServerBench {
         bench.checked(added)
     }
 
-    fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         let project = Fixture::new("//- /a.txt\nx\n");
         project.write("server.py", MCP_SERVER);
         std::fs::create_dir(project.root().with_file_name("home")).unwrap();

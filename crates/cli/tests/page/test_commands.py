@@ -51,7 +51,10 @@ def test_a_command_that_is_not_trusted_says_so_and_sends_nothing(world):
     page.get_by_role('option', name='/other is not trusted').click()
     told = page.locator('.message-line .error')
     told.get_by_text('toolkiln tools trust .toolkiln/commands/other.md').wait_for()
-    world.say(page, '/other now')
+    # The same was told before; it is over when the field can send again.
+    with page.expect_response(lambda response: 'arguments=now' in response.url):
+        world.say(page, '/other now')
+    page.locator('.send:not([disabled])').wait_for()
     told.get_by_text('is not trusted').wait_for()
     # A command of the terminal is not said to the model either.
     world.say(page, '/compact')

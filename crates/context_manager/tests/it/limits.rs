@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use context_manager::{
-    Budget, ContextState, ModelErrorKind, Prices, StopReason, TurnOutcome, Usage,
+    Budget, ContextState, ModelErrorKind, ModelEvent, Prices, StopReason, TurnOutcome, Usage,
 };
 use insta::assert_snapshot;
 use protocol::{LogEntry, PauseReason, SessionEvent, TurnEnd};
@@ -192,7 +192,8 @@ const TIME_IS_UP_IN_TOOLS: TurnOutcome =
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_within_its_time_leaves_no_clock_behind() {
-    let mut stage = hurried([says("Done."), vec![text("x"), Line::Slow(350)], says("Late.")]);
+    let late_end = Line::Late(350, ModelEvent::Done(StopReason::EndOfTurn));
+    let mut stage = hurried([says("Done."), vec![text("x"), late_end], says("Late.")]);
     assert_eq!(stage.send("go").await, DONE);
     tokio::time::sleep(Duration::from_millis(300)).await;
     // The clock of the first turn would go off in the middle of this one.

@@ -38,8 +38,8 @@ pub(crate) enum Line {
     Hears(&'static str),
     /// Nothing more comes.
     Hangs,
-    /// The answer ends after so many milliseconds.
-    Slow(u64),
+    /// A piece that comes after so many milliseconds.
+    Late(u64, ModelEvent),
 }
 
 pub(crate) type Reply = Vec<Line>;
@@ -162,9 +162,9 @@ impl ModelProvider for ScriptedModel {
                         Ok(ModelEvent::Text("…".into()))
                     }
                     Line::Hangs => std::future::pending().await,
-                    Line::Slow(ms) => {
+                    Line::Late(ms, piece) => {
                         tokio::time::sleep(Duration::from_millis(ms)).await;
-                        Ok(ModelEvent::Done(StopReason::EndOfTurn))
+                        Ok(piece)
                     }
                 }
             }

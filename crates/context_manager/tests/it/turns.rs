@@ -315,3 +315,46 @@ async fn usage_and_cost_are_added_up() {
     // What the last request took, and what its answer adds to the next.
     assert_eq!(stage.context.context_tokens_used(), 1_000_022);
 }
+
+fn late(milliseconds: u64, words: &str) -> Line {
+    Line::Late(milliseconds, ModelEvent::Text(words.into()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_words_are_written_at_once_and_those_that_follow_closely_together() {
+    let reply = vec![
+        late(500, "One"),
+        late(3, ", two"),
+        late(3, ", three"),
+        // Nothing is kept waiting for what comes later.
+        late(500, ", four"),
+        late(500, ", five"),
+        late(3, "."),
+        done(StopReason::EndOfTurn),
+    ];
+    let mut stage = Stage::new([reply]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Done));
+    assert_snapshot!(stage.story(), @r"
+    user: go
+    asked
+    text: One
+    text: , two, three
+    text: , four
+    text: , five
+    text: .
+    answer EndOfTurn: One, two, three, four, five.
+    turn ended: Done
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_wait_to_be_written_are_kept_when_the_answer_is_stopped_or_breaks() {
+    let stopped = vec![late(500, "One"), late(3, ", two"), Line::Cancelled];
+    let broken = vec![late(500, "One"), late(3, ", two"), Line::Fails(ModelErrorKind::Cut)];
+    for (reply, end) in [(stopped, "the user stopped the answer"), (broken, "Cut, again in")] {
+        let mut stage = Stage::new([reply, says("Fine.")]);
+        stage.send("go").await;
+        let story = stage.story();
+        assert!(story.contains(&format!("text: One\ntext: , two\nfailed: {end}")), "{story}");
+    }
+}

@@ -1,14 +1,19 @@
 use super::*;
-use crate::wire::NotSent;
+use crate::wire::{NotSent, SentAt};
 
 /// Keeps what was sent.
 #[derive(Clone, Default)]
 struct Sent(Arc<Mutex<Vec<String>>>);
 
 impl Wire for Sent {
-    fn send(&self, message: &Value) -> Result<(), NotSent> {
-        locked(&self.0).push(message.to_string());
-        Ok(())
+    fn send(&self, message: &Value) -> Result<SentAt, NotSent> {
+        let mut sent = locked(&self.0);
+        sent.push(message.to_string());
+        Ok(SentAt(sent.len() as u64))
+    }
+
+    fn may_be_read(&self, at: SentAt) -> bool {
+        at <= SentAt(1)
     }
 
     fn stop(&self) {}
@@ -165,4 +170,25 @@ fn only_the_end_of_what_a_server_writes_beside_is_kept() {
     peer.note_stderr(b"\nlast words\n");
     let words = peer.last_words();
     assert!(words.ends_with("\nlast words") && words.len() <= STDERR_BYTES);
+}
+
+#[tokio::test]
+async fn what_a_server_cannot_have_read_before_it_ended_was_not_sent() {
+    let (peer, _) = peer();
+    let (read, unread) = (call(&peer), call(&peer));
+    peer.ended("it fell over".to_owned());
+    insta::assert_debug_snapshot!((read.reply().await, unread.reply().await), @r#"
+    (
+        Err(
+            Ended(
+                "it fell over",
+            ),
+        ),
+        Err(
+            Unsent(
+                "it fell over",
+            ),
+        ),
+    )
+    "#);
 }

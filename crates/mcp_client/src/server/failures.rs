@@ -3,6 +3,7 @@
 use protocol::{ErrorCode, ToolError, visible};
 
 use super::ForeignServer;
+use crate::http::NEEDS_LOGIN;
 use crate::peer::Reply;
 
 /// The arguments are wrong.
@@ -18,6 +19,14 @@ impl ForeignServer {
             "" => error,
             words => error.detail("stderr", words.lines().map(visible).collect::<Vec<_>>()),
         }
+    }
+
+    pub(super) fn needs_login(&self, why: &str) -> ToolError {
+        let (name, why) = (&self.name, visible(why));
+        let message = format!("the MCP server {name} needs a login: {why}");
+        ToolError::new(ErrorCode::PermissionDenied, message).suggest(format!(
+            "Ask the user to run `toolkiln mcp login {name}` in a terminal, and then repeat the call."
+        ))
     }
 
     pub(super) fn late(&self) -> ToolError {
@@ -42,6 +51,7 @@ impl ForeignServer {
     pub(super) fn refused(&self, reply: Reply) -> ToolError {
         let name = &self.name;
         match reply {
+            Reply::Error { code: NEEDS_LOGIN, message, .. } => self.needs_login(&message),
             Reply::Error { code, message, .. } => {
                 let kind = match code {
                     INVALID_PARAMS => ErrorCode::InvalidArguments,

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use rustix::fs::{Mode, OFlags, stat, statfs};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -42,7 +44,13 @@ enum Opened {
 }
 
 /// Opens the newest usable file for `base`, with what the user should know about that.
-pub(super) async fn open(base: &Path) -> Result<(Db, Vec<String>), StoreError> {
+///
+/// This is behind a pointer: else the compiler would write it again for every crate that opens a store.
+pub(super) fn open(base: &Path) -> BoxFuture<'_, Result<(Db, Vec<String>), StoreError>> {
+    open_usable(base).boxed()
+}
+
+async fn open_usable(base: &Path) -> Result<(Db, Vec<String>), StoreError> {
     let mut notes = Vec::new();
     let mut why = "it was replaced before".to_owned();
     for generation in newest(base)..=MAX_GENERATIONS {

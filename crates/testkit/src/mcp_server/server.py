@@ -74,6 +74,9 @@ def act(ident, what, params):
     if what == "crash":
         print("about to fail", file=sys.stderr, flush=True)
         os._exit(3)
+    elif what == "leave":
+        answer(ident, text("goodbye"))
+        os._exit(0)
     elif what == "silence":
         pass
     elif what == "hang":

@@ -320,7 +320,7 @@ impl ApprovalGate<'_> {
         if let Proposal::Changes(set) = &approved.proposal {
             state.own_changes.note(&set.changes, !approved.unseen);
         }
-        let mut done = performer.perform_asking(&approved, self.cx, &Asker::new(self)).await?;
+        let mut done = performer.perform(&approved, self.cx, &Asker::new(self)).await?;
         let mut answer = match (approved.answer.clone(), &mut done) {
             // What the performer reports joins the answer, such as the id to undo it by.
             (Some(Value::Object(mut answer)), Value::Object(report)) => {

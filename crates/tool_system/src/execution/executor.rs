@@ -16,6 +16,7 @@ use std::time::Instant;
 
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use protocol::{
     ActivityData, ActivityType, AgentRole, ApprovalRequest, CallReport, ErrorCode, Remember,
     ToolCall, ToolError, ToolPermission, ToolResult,
@@ -87,7 +88,7 @@ impl ToolExecutor {
             tool_name: tool_name(),
             arguments: call.arguments.clone(),
         });
-        let ended = caught(self.run(call, &call_id, cancel, approver)).await;
+        let ended = caught(self.run_boxed(call, &call_id, cancel, approver)).await;
         match ended.map_err(truncation::fit_error) {
             Ok(report) => {
                 activity.emit(&call_id, ActivityType::ToolCallEnd, || ActivityData::ToolCallEnd {
@@ -107,6 +108,18 @@ impl ToolExecutor {
                 Err(error).into()
             }
         }
+    }
+
+    /// A call behind a pointer. Else the compiler would write all that can happen in one again for every
+    /// crate that makes calls.
+    fn run_boxed<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        call_id: &'a Arc<str>,
+        cancel: &'a CancellationToken,
+        approver: &'a dyn Approver,
+    ) -> BoxFuture<'a, Result<CallReport, ToolError>> {
+        self.run(call, call_id, cancel, approver).boxed()
     }
 
     async fn run(

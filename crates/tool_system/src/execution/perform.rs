@@ -13,19 +13,14 @@ use crate::{Approved, Asker, CommandRunner, OnDemand, TakesBack, ToolContext, We
 /// Performs proposals that have passed the approval gate, which alone calls it.
 #[async_trait]
 pub trait Performer: Send + Sync {
-    /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
-    async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult;
-
-    /// Like [`Self::perform`], for what may have to ask the user in the middle of it.
-    async fn perform_asking(
+    /// Carries out the proposal and reports what was done. Once begun it is not interrupted; what has to ask the user
+    /// in the middle of it has an asker.
+    async fn perform(
         &self,
         approved: &Approved<'_>,
         cx: &ToolContext,
         asker: &Asker<'_>,
-    ) -> ToolResult {
-        let _ = asker;
-        self.perform(approved, cx).await
-    }
+    ) -> ToolResult;
 
     /// What runs commands, if commands can be run.
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
@@ -78,7 +73,12 @@ impl JournalPerformer {
 
 #[async_trait]
 impl Performer for JournalPerformer {
-    async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult {
+    async fn perform(
+        &self,
+        approved: &Approved<'_>,
+        cx: &ToolContext,
+        asker: &Asker<'_>,
+    ) -> ToolResult {
         let set = match &approved.proposal {
             Proposal::Changes(set) => set,
             Proposal::Web(request) => return self.web()?.perform(request, cx).await,
@@ -88,7 +88,9 @@ impl Performer for JournalPerformer {
             }
             Proposal::Foreign(_) => {
                 let message = "no MCP servers are used in this session";
-                return Err(ToolError::new(ErrorCode::PermissionDenied, message));
+                let unused = || ToolError::new(ErrorCode::PermissionDenied, message);
+                let foreign = self.foreign.as_ref().ok_or_else(unused)?;
+                return foreign.perform(approved, cx, asker).await;
             }
         };
         let journal = Arc::clone(self.journal.get()?);
@@ -127,20 +129,6 @@ impl Performer for JournalPerformer {
             Ok(report)
         })
         .await
-    }
-
-    async fn perform_asking(
-        &self,
-        approved: &Approved<'_>,
-        cx: &ToolContext,
-        asker: &Asker<'_>,
-    ) -> ToolResult {
-        match (&approved.proposal, &self.foreign) {
-            (Proposal::Foreign(_), Some(foreign)) => {
-                foreign.perform_asking(approved, cx, asker).await
-            }
-            _ => self.perform(approved, cx).await,
-        }
     }
 
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {

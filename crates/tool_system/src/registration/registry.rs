@@ -65,6 +65,11 @@ impl ToolRegistry {
         }
     }
 
+    /// Whether a tool has this name in any vocabulary.
+    pub fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
     /// A tool that there would be if the user trusted it, and what they would have to do.
     pub fn mention_untrusted(&mut self, name: impl Into<String>, how_to_trust: impl Into<String>) {
         self.untrusted.insert(name.into(), how_to_trust.into());

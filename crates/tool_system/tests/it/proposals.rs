@@ -8,7 +8,7 @@ use protocol::{
 };
 use serde_json::json;
 use tool_system::prelude::*;
-use tool_system::{ApproveAll, Approved, Approver, ExecutorOptions, Performer};
+use tool_system::{ApproveAll, Approved, Approver, Asker, ExecutorOptions, Performer};
 
 use crate::harness::{Bench, Reply, no, with_arguments, yes};
 
@@ -74,7 +74,7 @@ impl Approver for Desk {
 
 #[async_trait]
 impl Performer for Desk {
-    async fn perform(&self, approved: &Approved<'_>, _: &ToolContext) -> ToolResult {
+    async fn perform(&self, approved: &Approved<'_>, _: &ToolContext, _: &Asker<'_>) -> ToolResult {
         self.performed.lock().unwrap().push(approved.proposal.clone());
         Ok(json!({}))
     }

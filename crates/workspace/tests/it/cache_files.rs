@@ -91,3 +91,13 @@ fn names_are_plain() {
     assert!(cache.dir.draft("../project/x").is_err());
     assert!(cache.dir.map("a/b").is_err());
 }
+
+#[test]
+fn a_directory_is_locked_once_at_a_time_and_released_with_its_lock() {
+    let cache = cache();
+    let lock = cache.dir.try_lock().unwrap();
+    assert!(lock.is_some());
+    assert!(cache.dir.try_lock().unwrap().is_none(), "locked already");
+    drop(lock);
+    assert!(cache.dir.try_lock().unwrap().is_some());
+}

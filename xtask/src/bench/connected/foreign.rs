@@ -50,7 +50,7 @@ impl ForeignFigures {
             "| | without servers | with 5 good, 1 hanging, 1 crashing |\n|---|---|---|\n\
              | start to first request p50, ms | {:.1} | {:.1} |\n| first request, bytes | {} | {} |\n\n\
              | a turn of our own p50, ms | a foreign one | the server alone | killed server, ms | silent, after its limit, ms |\n\
-             |---|---|---|---|---|\n| {:.2} | {:.2} | {:.2} | {} | {:.0} |\n",
+             |---|---|---|---|---|\n| {:.2} | {:.2} | {:.3} | {} | {:.0} |\n",
             self.start_alone.median(),
             self.start.median(),
             self.first_request_alone,
@@ -67,8 +67,9 @@ impl ForeignFigures {
 pub(super) fn measure(stage: &Stage, runs: usize) -> Result<ForeignFigures> {
     let program = stage.beside("foreign_server.py");
     fs::write(&program, PROGRAM)?;
-    let with_servers = configuration(&program);
-    stage.configure(&with_servers)?;
+    let (seven, all) =
+        (configuration(&program, &["hanging", "crashing"]), configuration(&program, &["silent"]));
+    stage.configure(&all)?;
     for name in GOOD.iter().chain(&["silent"]) {
         let output = stage.command(&["mcp", "trust", name]).output()?;
         let told = String::from_utf8_lossy(&output.stderr);
@@ -82,7 +83,7 @@ pub(super) fn measure(stage: &Stage, runs: usize) -> Result<ForeignFigures> {
     for _ in 0..runs {
         for (settings, starts, bytes) in [
             ("", &mut alone, &mut first_request_alone),
-            (with_servers.as_str(), &mut with, &mut first_request),
+            (seven.as_str(), &mut with, &mut first_request),
         ] {
             stage.configure(settings)?;
             let (start, size) = stage.converse(|_| Reply::text("Done."))?.first_request()?;
@@ -90,6 +91,7 @@ pub(super) fn measure(stage: &Stage, runs: usize) -> Result<ForeignFigures> {
             *bytes = size;
         }
     }
+    stage.configure(&all)?;
     let (mut own, mut foreign) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         own.extend(turns(&reading(stage)?.exchanges).split_off(1));
@@ -108,7 +110,8 @@ pub(super) fn measure(stage: &Stage, runs: usize) -> Result<ForeignFigures> {
     })
 }
 
-fn configuration(program: &Path) -> String {
+/// The good servers and these bad ones.
+fn configuration(program: &Path, bad: &[&str]) -> String {
     let server = |name: &str, kind: &str| {
         let program = program.display();
         format!(
@@ -117,8 +120,7 @@ fn configuration(program: &Path) -> String {
         )
     };
     let good = GOOD.iter().map(|name| server(name, "good"));
-    let bad = ["hanging", "crashing", "silent"].map(|kind| server(kind, kind));
-    good.chain(bad).collect()
+    good.chain(bad.iter().map(|kind| server(kind, kind))).collect()
 }
 
 fn reading(stage: &Stage) -> Result<Conversation> {
@@ -162,9 +164,13 @@ fn directly(program: &Path, calls: usize) -> Result<Times> {
     command.arg(program).args(["good", &TOOLS.to_string()]);
     let (mut client, _) = Client::start(&mut command)?;
     let ask = |turn| json!({"name": "echo", "arguments": {"text": said(turn)}});
-    let times: Result<Vec<Duration>> =
-        (0..calls).map(|turn| client.call("tools/call", &ask(turn))).collect();
-    Ok(Times::new(times?))
+    let mut times = Vec::new();
+    for turn in 0..calls {
+        times.push(client.call("tools/call", &ask(turn))?);
+        let result = client.result()?;
+        ensure!(result["content"][0]["text"] == said(turn), "the server has answered {result}");
+    }
+    Ok(Times::new(times))
 }
 
 /// A server is killed between two calls; the next one is answered all the same.

@@ -1,4 +1,4 @@
-//! `toolkiln mcp add|list|test|trust|remove|import`: foreign servers whose tools are used here.
+//! `toolkiln mcp add|list|test|trust|remove|import|login|logout`: foreign servers whose tools are used here.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,8 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use mcp_client::{ForeignServer, ServerApproval, ServerConfig, ServerName};
-use protocol::visible;
+use protocol::{ErrorCode, visible};
 
+#[cfg(feature = "oauth")]
+use super::login::{self, LoginArgs};
 use crate::commands::call::online_runtime;
 use crate::config::UserFileDraft;
 use crate::mcp_servers::{PROJECT_FILE, ProjectServers, import, of_project, text_of};
@@ -33,6 +35,15 @@ Examples:
 const REMOVE_EXAMPLES: &str = "\
 Examples:
   toolkiln mcp remove time";
+#[cfg(feature = "oauth")]
+const LOGIN_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp login docs
+  toolkiln mcp login docs --no-browser    # the browser is on another machine";
+#[cfg(feature = "oauth")]
+const LOGOUT_EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp logout docs";
 const IMPORT_EXAMPLES: &str = "\
 Examples:
   toolkiln mcp import
@@ -55,6 +66,14 @@ pub(crate) enum ServersCommand {
     /// Take a server out of your configuration
     #[command(after_help = REMOVE_EXAMPLES)]
     Remove(OneServer),
+    /// Log in to a server over HTTP, in a browser
+    #[cfg(feature = "oauth")]
+    #[command(after_help = LOGIN_EXAMPLES)]
+    Login(LoginArgs),
+    /// Forget the login to a server
+    #[cfg(feature = "oauth")]
+    #[command(after_help = LOGOUT_EXAMPLES)]
+    Logout(OneServer),
     /// Add the servers that other agents on this machine have
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
@@ -109,15 +128,15 @@ enum ApprovalChoice {
 pub(crate) struct OfProject {
     /// The project
     #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OneServer {
     /// The server
-    name: String,
+    pub(crate) name: String,
     #[command(flatten)]
-    of: OfProject,
+    pub(crate) of: OfProject,
 }
 
 #[derive(Debug, Args)]
@@ -135,6 +154,10 @@ pub(crate) fn run(command: &ServersCommand) -> anyhow::Result<ExitCode> {
         ServersCommand::Test(args) => test(&args.name, &args.of.root),
         ServersCommand::Trust(args) => trust(&args.name, &args.of.root),
         ServersCommand::Remove(args) => remove(&args.name, &args.of.root),
+        #[cfg(feature = "oauth")]
+        ServersCommand::Login(args) => login::login(args),
+        #[cfg(feature = "oauth")]
+        ServersCommand::Logout(args) => login::logout(args),
         ServersCommand::Import(args) => import_files(args),
     }
 }
@@ -240,12 +263,16 @@ fn learned(project: &Project, name: &str) -> anyhow::Result<Arc<ForeignServer>> 
             let words = words.into_iter().flatten().filter_map(|line| line.as_str());
             let words: String = words.map(|line| format!("\n  {line}")).collect();
             let said = if words.is_empty() { "" } else { "\nIt wrote:" };
-            Err(anyhow!("{}{said}{words}", error.message))
+            let login = match error.code {
+                ErrorCode::PermissionDenied => format!("\nLog in with: toolkiln mcp login {name}"),
+                _ => String::new(),
+            };
+            Err(anyhow!("{}{login}{said}{words}", error.message))
         }
     }
 }
 
-fn test(name: &str, root: &Path) -> anyhow::Result<ExitCode> {
+pub(crate) fn test(name: &str, root: &Path) -> anyhow::Result<ExitCode> {
     let project = Project::open(root)?;
     let server = learned(&project, name)?;
     let tools = server.tools();
@@ -302,6 +329,8 @@ fn remove(name: &str, root: &Path) -> anyhow::Result<ExitCode> {
     if !project.config.servers.contains_key(&name) {
         return Err(no_server(&project, name.as_str()));
     }
+    #[cfg(feature = "oauth")]
+    login::forget(&project, name.as_str());
     let draft = UserFileDraft::with_server(&project.environment, &name, None)?;
     draft.write()?;
     output::result(&format!("{name} is no longer in {}.", draft.path.display()))?;
@@ -361,7 +390,7 @@ fn named(name: &str) -> anyhow::Result<ServerName> {
     ServerName::try_from(name.to_owned()).map_err(|why| anyhow!(why))
 }
 
-fn no_server(project: &Project, name: &str) -> anyhow::Error {
+pub(crate) fn no_server(project: &Project, name: &str) -> anyhow::Error {
     let servers: Vec<&str> = project.config.servers.keys().map(ServerName::as_str).collect();
     let known = match servers.is_empty() {
         true => "there are none".to_owned(),

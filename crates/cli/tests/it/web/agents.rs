@@ -1,7 +1,7 @@
 //! Other agents over HTTP: both eras, and approval on the page.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -74,6 +74,14 @@ impl<'a> Agent<'a> {
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.message()["result"].clone()
     }
+
+    /// Sends an answer that belongs to no question; gives the code of the refusal.
+    #[track_caller]
+    pub(super) fn refused(&self, call: Value) -> Value {
+        let message = self.send("tools/call", call).message();
+        assert_eq!(message["error"]["code"], -32602, "{message}");
+        message["error"]["data"]["code"].clone()
+    }
 }
 
 impl HttpAnswer {
@@ -110,7 +118,7 @@ fn a_stateless_client_lists_reads_and_calls() {
     let found = agent.result("server/discover", json!({}));
     assert_eq!(
         found["capabilities"],
-        json!({"completions": {}, "prompts": {}, "resources": {}, "tools": {}})
+        json!({"completions": {}, "prompts": {}, "resources": {"subscribe": true}, "tools": {}})
     );
     let read = json!({"name": "read_file", "arguments": {"path": "notes.txt"}});
     assert_eq!(agent.result("tools/call", read)["structuredContent"]["size"], 6);
@@ -195,6 +203,38 @@ fn resources_that_are_not_of_the_project_are_wrong_parameters() {
     assert_eq!(answer["error"]["code"], -32602);
 }
 
+/// Reads a stream until a line has this in it.
+#[track_caller]
+fn heard(stream: &mut impl BufRead, wanted: &str) -> String {
+    let mut line = String::new();
+    while !line.contains(wanted) {
+        line.clear();
+        assert_ne!(stream.read_line(&mut line).unwrap(), 0, "it ended before {wanted}");
+    }
+    line
+}
+
+#[test]
+fn clients_that_listen_hear_of_changes_and_leave_room_for_others() {
+    let (project, service) = service();
+    let agent = Agent::new(&service);
+    let uri = format!("file://{}/notes.txt", project.root().display());
+    let wish = json!({"notifications": {"resourceSubscriptions": [uri]}});
+    let listen = || BufReader::new(agent.begin("subscriptions/listen", wish.clone()));
+    let mut streams: Vec<_> = (0..64).map(|_| listen()).collect();
+    for stream in &mut streams {
+        heard(stream, "notifications/subscriptions/acknowledged");
+    }
+    assert_eq!(agent.send("subscriptions/listen", wish.clone()).status, 503);
+    let read = json!({"name": "read_file", "arguments": {"path": "notes.txt"}});
+    assert_eq!(agent.result("tools/call", read)["structuredContent"]["size"], 6);
+    fs::write(project.root().join("notes.txt"), "by another program\n").unwrap();
+    for stream in &mut streams {
+        let news = heard(stream, "notifications/resources/updated");
+        assert!(news.contains("notes.txt") && news.contains("subscriptionId"), "{news}");
+    }
+}
+
 #[test]
 fn a_question_is_a_link_to_the_page_and_its_answer_there_ends_the_call() {
     let (project, service) = service();
@@ -221,8 +261,7 @@ fn a_question_is_a_link_to_the_page_and_its_answer_there_ends_the_call() {
     assert!(answer.contains(r#""isError":false"#), "{answer}");
     assert_eq!(notes(&project), "first\nsecond\n");
     // The same answer once more does nothing.
-    let replayed = agent.result("tools/call", again);
-    assert_eq!(replayed["_meta"]["toolkiln/error"]["code"], "APPROVAL_REQUIRED", "{replayed}");
+    assert_eq!(agent.refused(again), "APPROVAL_REQUIRED");
     assert_eq!(notes(&project), "first\nsecond\n");
     // What was done can be read.
     let diff = agent.result("resources/read", json!({"uri": "toolkiln://changes"}));

@@ -93,8 +93,7 @@ fn the_token_that_asks_sees_no_session_and_answers_no_question() {
     forged["requestState"] = question["question"].clone();
     let yes = json!({"action": "accept", "content": {"decision": "once"}});
     forged["inputResponses"] = json!({"approval": yes});
-    let refused = agent.result("tools/call", forged);
-    assert_eq!(refused["_meta"]["toolkiln/error"]["code"], "APPROVAL_REQUIRED");
+    assert_eq!(agent.refused(forged), "APPROVAL_REQUIRED");
     assert_eq!(notes(&project), "first\n");
     drop(waiting);
     watcher.until("the end of the question", |seen| seen.questions.is_empty());
@@ -113,20 +112,19 @@ fn a_client_that_may_approve_is_asked_by_a_form_whose_state_is_good_once_and_for
         again["inputResponses"] = json!({"approval": yes});
         again
     };
-    let code = |result: serde_json::Value| result["_meta"]["toolkiln/error"]["code"].clone();
     let asked = host.result("tools/call", adding());
     assert_eq!(asked["inputRequests"]["approval"]["params"]["mode"], "form", "{asked}");
     // The state of another client, and then used up by the attempt.
-    assert_eq!(code(other.result("tools/call", yes(&asked))), "APPROVAL_REQUIRED");
-    assert_eq!(code(host.result("tools/call", yes(&asked))), "APPROVAL_REQUIRED");
+    assert_eq!(other.refused(yes(&asked)), "APPROVAL_REQUIRED");
+    assert_eq!(host.refused(yes(&asked)), "APPROVAL_REQUIRED");
     assert_eq!(notes(&project), "first\n");
     let asked = host.result("tools/call", adding());
     let mut changed = yes(&asked);
     changed["arguments"]["content"] = "other\n".into();
-    assert_eq!(code(host.result("tools/call", changed)), "APPROVAL_REQUIRED");
+    assert_eq!(host.refused(changed), "APPROVAL_REQUIRED");
     let asked = host.result("tools/call", adding());
     assert_eq!(host.result("tools/call", yes(&asked))["isError"], false);
-    assert_eq!(code(host.result("tools/call", yes(&asked))), "APPROVAL_REQUIRED");
+    assert_eq!(host.refused(yes(&asked)), "APPROVAL_REQUIRED");
     assert_eq!(notes(&project), "first\nsecond\n");
 }
 
@@ -213,8 +211,7 @@ fn killed_while_the_user_is_asked_nothing_is_done_and_the_answer_is_good_for_not
     let mut again = adding();
     again["requestState"] = asked["requestState"].clone();
     again["inputResponses"] = json!({"approval": {"action": "accept"}});
-    let refused = Agent::new(&service).result("tools/call", again);
-    assert_eq!(refused["_meta"]["toolkiln/error"]["code"], "APPROVAL_REQUIRED");
+    assert_eq!(Agent::new(&service).refused(again), "APPROVAL_REQUIRED");
     assert_eq!(notes(&project), "first\n");
 }
 

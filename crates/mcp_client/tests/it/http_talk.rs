@@ -1,0 +1,63 @@
+//! Both eras of the protocol, with answers in both forms.
+
+use crate::http_server::{Answer, AnswerKind, HttpServer, echoed, legacy, modern};
+use crate::tools::Tools;
+
+#[tokio::test]
+async fn requests_of_the_modern_era_stand_for_themselves() {
+    for kind in AnswerKind::BOTH {
+        let server = HttpServer::start(move |seen| {
+            modern(kind, seen).unwrap_or_else(|| Answer::message(kind, &echoed(seen)))
+        });
+        let tools = Tools::of(&server).await;
+        assert_eq!(tools.echo("hello").await.unwrap(), "hello", "{kind:?}");
+        let seen = server.seen();
+        let asked: Vec<&str> = seen.iter().map(|seen| seen.what()).collect();
+        assert_eq!(asked, ["server/discover", "tools/list", "tools/call"]);
+        for seen in &seen {
+            assert_eq!(seen.header("mcp-protocol-version"), Some("2026-07-28"));
+            assert_eq!(seen.header("mcp-method"), Some(seen.what()));
+            assert_eq!(seen.header("mcp-session-id"), None);
+            let accepted = seen.header("accept").unwrap();
+            assert!(accepted.contains("json") && accepted.contains("event-stream"), "{accepted}");
+        }
+        assert_eq!(seen[2].header("mcp-name"), Some("echo"));
+    }
+}
+
+#[tokio::test]
+async fn requests_of_the_legacy_era_are_those_of_a_session() {
+    for kind in AnswerKind::BOTH {
+        let server = HttpServer::start(move |seen| {
+            legacy(kind, "s1", seen).unwrap_or_else(|| Answer::message(kind, &echoed(seen)))
+        });
+        let tools = Tools::of(&server).await;
+        assert_eq!(tools.echo("hello").await.unwrap(), "hello", "{kind:?}");
+        assert_eq!(tools.echo("again").await.unwrap(), "again", "{kind:?}");
+        assert_eq!(server.asked("initialize").len(), 1);
+        for what in ["notifications/initialized", "tools/list", "tools/call"] {
+            for seen in server.asked(what) {
+                assert_eq!(seen.header("mcp-session-id"), Some("s1"), "{what}");
+                assert_eq!(seen.header("mcp-protocol-version"), Some("2025-11-25"), "{what}");
+                assert_eq!(seen.header("mcp-method"), None, "{what}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn news_before_the_result_do_not_disturb_it() {
+    let server = HttpServer::start(|seen| {
+        modern(AnswerKind::Events, seen).unwrap_or_else(|| {
+            let token = &seen.message["params"]["_meta"]["progressToken"];
+            let news = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+            );
+            let stray = r#"{"jsonrpc":"2.0","id":999,"result":{}}"#;
+            let result = echoed(seen);
+            Answer::events(&format!("data: {news}\n\ndata: {stray}\n\ndata: nonsense\n\ndata: {result}\n\n"))
+        })
+    });
+    let tools = Tools::of(&server).await;
+    assert_eq!(tools.echo("hello").await.unwrap(), "hello");
+}

@@ -1,0 +1,77 @@
+//! An executor with the tools of one server.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_client::{
+    ForeignServer, ForeignServers, ServerAddress, ServerConfig, ServerName, ServerRecords, Shelf,
+};
+use net::Network;
+use protocol::{ToolCall, ToolError};
+use serde_json::json;
+use testkit::Fixture;
+use tokio_util::sync::CancellationToken;
+use tool_system::{ApproveAll, ExecutorOptions, ToolExecutor, ToolRegistry};
+use workspace::Workspace;
+
+use crate::http_server::HttpServer;
+
+/// Files in memory.
+#[derive(Default)]
+struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Shelf for Memory {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().get(name).cloned()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        self.0.lock().unwrap().insert(name.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+}
+
+pub(crate) struct Tools {
+    executor: ToolExecutor,
+    _project: Fixture,
+}
+
+impl Tools {
+    /// The tools of a server, which is asked for them.
+    pub(crate) async fn of(server: &HttpServer) -> Self {
+        let url = server.url.clone();
+        let config = ServerConfig { url: Some(url.clone()), ..ServerConfig::default() };
+        let records =
+            ServerRecords { cache: Arc::<Memory>::default(), approvals: Arc::<Memory>::default() };
+        let address = move || {
+            Ok(ServerAddress { url: url.clone(), credentials: None, network: Network::default() })
+        };
+        let name = ServerName::try_from("little".to_owned()).expect("the name is good");
+        let server =
+            ForeignServer::address(name, config, "", records, ForeignServers::starts(), address);
+        let servers = Arc::new(ForeignServers::new([server]));
+        for server in servers.iter() {
+            server.learn().await.expect("the server lists its tools");
+        }
+        let mut registry = ToolRegistry::builtin();
+        servers.register(&mut registry);
+        let project = Fixture::new("//- /a.txt\na\n");
+        let workspace = Arc::new(Workspace::open(project.root()).expect("the project opens"));
+        let options = ExecutorOptions {
+            approver: Arc::new(ApproveAll),
+            performer: Some(servers),
+            network: true,
+            ..ExecutorOptions::default()
+        };
+        let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
+        Self { executor, _project: project }
+    }
+
+    /// The text that the server gives back.
+    pub(crate) async fn echo(&self, word: &str) -> Result<String, ToolError> {
+        let arguments = json!({"word": word}).as_object().cloned().unwrap_or_default();
+        let call = ToolCall::new("c1", "little__echo", arguments);
+        let result = self.executor.execute_tool(&call, &CancellationToken::new()).await?;
+        Ok(result["text"].as_str().unwrap_or_default().to_owned())
+    }
+}
