@@ -42,7 +42,9 @@ async fn a_refusal_on_the_way_to_the_issuer_does_not_end_a_login() {
     let ended = raw("400 Bad Request", r#"{"error":"invalid_grant"}"#);
     server.state().raw.insert("/token".into(), ended);
     let error = user.used().await.expect_err("ended");
-    assert!(error.message.contains("the login has ended"), "{}", error.message);
+    // The last message of the use before may have heard it first, and then there is nothing left to renew.
+    assert_eq!(error.code, ErrorCode::PermissionDenied, "{}", error.message);
+    assert!(error.message.contains("needs a login"), "{}", error.message);
 }
 
 #[tokio::test]
