@@ -136,7 +136,7 @@ mod tests {
         // Variables and headers have names that only the caller knows, which strict schemas cannot say.
         // One without arguments would have to say that it is closed, and other hosts cannot read that.
         let open: Vec<&str> = open.map(|tool| tool.name()).collect();
-        assert_eq!(open, ["git_status", "run_code", "web_fetch"]);
+        assert_eq!(open, ["run_code", "git_status", "web_fetch"]);
         let list = json!(tools.iter().map(|tool| listed_tool(tool)).collect::<Vec<_>>());
         let text = list.to_string();
         assert!(["false", "true"].iter().all(|it| !text.contains(&format!("Properties\":{it}"))));

@@ -73,8 +73,8 @@ impl ToolContext {
         as_stored(disk, &text)
     }
 
-    /// Whether a file was saved by somebody else since this call began with its unsaved text. Nobody has seen that, and
-    /// the editor would write over it.
+    /// Whether another process saved a file since this call began with its unsaved text. Neither the user nor the model
+    /// has seen that, and the editor would write over it.
     pub(crate) fn is_saved_meanwhile(&self, path: &RelPath, disk: Option<&[u8]>) -> bool {
         let saved = locked(&self.saved_beneath).get(path).copied();
         saved.is_some_and(|saved| disk.is_none_or(|disk| ContentHash::of(disk) != saved))
