@@ -97,3 +97,21 @@ fn skipped(script: &str, packages: &[&str], why: &anyhow::Error) -> Outcome {
     let what = format!("{script} with {}", packages.join(", "));
     Outcome::Skipped { what, why: one_line(&format!("{why:#}")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const EXPECTED: &str = include_str!("../../crates/mcp_client/tests/conformance/expected.yml");
+
+    /// There, scenarios are expected to fail because the program passes them here.
+    #[test]
+    fn every_login_that_the_example_cannot_do_is_done_here() {
+        let expected = EXPECTED.lines().filter_map(|line| line.trim().strip_prefix("- auth/"));
+        let others = OTHERS.iter().filter(|(_, revision)| revision.is_some());
+        let done = BOTH.iter().chain(others.map(|(name, _)| name)).copied();
+        assert_eq!(expected.collect::<BTreeSet<_>>(), done.collect::<BTreeSet<_>>());
+    }
+}

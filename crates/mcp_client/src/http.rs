@@ -112,7 +112,7 @@ struct Talk {
 
 impl Wire for HttpWire {
     fn send(&self, message: &Value) -> Result<SentAt, NotSent> {
-        let body = serde_json::to_vec(message).map_err(|_| NotSent)?;
+        let body = serde_json::to_vec(message).map_err(|_| NotSent::Gone)?;
         let is_request = message.get("method").is_some() && message.get("id").is_some();
         let id = message["id"].as_u64().filter(|_| is_request);
         let mut talk = locked(&self.shared.talk);
@@ -123,7 +123,7 @@ impl Wire for HttpWire {
             ended.into_iter().for_each(|task| task.abort());
         }
         if talk.under_way.len() + talk.others >= MOST_REQUESTS {
-            return Err(NotSent);
+            return Err(NotSent::TooMany);
         }
         let headers = self.shared.headers(message, &talk);
         let shared = Arc::clone(&self.shared);

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::lines::Line;
 use crate::locked::locked;
-use crate::wire::{SentAt, Wire};
+use crate::wire::{NotSent, SentAt, Wire};
 
 /// News of a request that wait to be looked at; more are dropped.
 const WAITING_NEWS: usize = 16;
@@ -73,6 +73,8 @@ pub(crate) enum News {
 pub(crate) enum Lost {
     /// It was never sent, or the server ended before it read any of it.
     Unsent(String),
+    /// It was never sent, because too many others wait for the server.
+    Busy,
     /// The server ended, or cannot be understood.
     Ended(String),
     /// The server answers only users who have logged in.
@@ -112,34 +114,38 @@ impl Peer {
         };
         let opened = OpenRequest { peer: Arc::clone(self), id, reply, news, is_done: false };
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params(id)});
-        let sent_at = self.send(&message);
+        let sent = self.send(&message);
         let mut held = locked(&self.held);
-        match (sent_at, held.open.get_mut(&id)) {
-            (None, _) => {
-                held.open.remove(&id);
-                drop(held);
-                Err(Lost::Unsent("it does not read what it is sent".to_owned()))
-            }
-            (sent_at, waiting) => {
+        match sent {
+            Ok(sent_at) => {
                 // It may be answered already.
-                waiting.into_iter().for_each(|waiting| waiting.sent_at = sent_at);
+                let waiting = held.open.get_mut(&id).into_iter();
+                waiting.for_each(|waiting| waiting.sent_at = Some(sent_at));
                 drop(held);
                 Ok(opened)
+            }
+            Err(why) => {
+                held.open.remove(&id);
+                drop(held);
+                Err(match why {
+                    NotSent::Gone => Lost::Unsent("it reads nothing any more".to_owned()),
+                    NotSent::TooMany => Lost::Busy,
+                })
             }
         }
     }
 
     pub(crate) fn notify(&self, method: &str, params: Value) {
-        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        _ = self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// Answers a request of the server.
     pub(crate) fn respond(&self, id: &Value, result: Value) {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        _ = self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
-    fn send(&self, message: &Value) -> Option<SentAt> {
-        self.wire.get()?.send(message).ok()
+    fn send(&self, message: &Value) -> Result<SentAt, NotSent> {
+        self.wire.get().ok_or(NotSent::Gone)?.send(message)
     }
 
     pub(crate) fn stop(&self) {
@@ -271,7 +277,7 @@ impl Peer {
             // What it may read and which model answers is not a server's business.
             _ => {
                 let error = json!({"code": METHOD_NOT_FOUND, "message": "not offered"});
-                self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+                _ = self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
             }
         }
     }

@@ -239,6 +239,7 @@ impl ForeignServer {
                     self.forget(&peer, why.clone(), Blame::Failure).await;
                     return Err(self.unusable("ended during the call", &why, &words));
                 }
+                Err(Failure::Lost(Lost::Busy)) => return Err(self.busy()),
                 Err(Failure::Lost(Lost::NeedsLogin(why))) => return Err(self.needs_login(&why)),
                 Err(Failure::Late) => {
                     self.life.lock().await.is_suspect = true;
@@ -259,10 +260,14 @@ impl ForeignServer {
         asker: &Asker<'_>,
     ) -> Result<Value, Failure> {
         let mut params = json!({"name": call.tool, "arguments": call.arguments});
-        for _ in 0..MAX_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             let own = params.clone();
             let request = peer.request("tools/call", |id| era.params(own, Some(id)), true);
-            let reply = self.waited(request.map_err(Failure::Lost)?, peer, call, cx, asker).await?;
+            let answered = match request {
+                Ok(request) => self.waited(request, peer, call, cx, asker).await,
+                Err(lost) => Err(Failure::Lost(lost)),
+            };
+            let reply = answered.map_err(|failure| failure.in_round(round))?;
             let mut result = match reply {
                 Reply::Result(result) => result,
                 reply => return Err(Failure::Told(self.refused(reply))),
@@ -373,6 +378,7 @@ impl ForeignServer {
     fn unusable_for(&self, life: &mut Life, peer: &Peer, lost: Lost) -> ToolError {
         match lost {
             Lost::NeedsLogin(why) => self.needs_login(&why),
+            Lost::Busy => self.busy(),
             Lost::Unsent(why) | Lost::Ended(why) => {
                 life.failed(why.clone());
                 self.unusable("cannot be used", &why, &peer.last_words())
@@ -388,7 +394,7 @@ impl ForeignServer {
         self.records.keep_said(&self.key, self.identity, era, listed);
     }
 
-    /// No longer uses this connection.
+    /// No longer uses this connection. It ends with the last request that is still open in it.
     async fn forget(&self, peer: &Arc<Peer>, why: String, blame: Blame) {
         let mut life = self.life.lock().await;
         let is_current = life.running.as_ref().is_some_and(|(now, _)| Arc::ptr_eq(now, peer));
@@ -397,7 +403,6 @@ impl ForeignServer {
             _ if is_current => life.running = None,
             _ => {}
         }
-        peer.stop();
     }
 }
 
@@ -406,6 +411,16 @@ enum Failure {
     Lost(Lost),
     Late,
     Told(ToolError),
+}
+
+impl Failure {
+    /// Only the first request of a call can be repeated: what the server did before it asked back is done.
+    fn in_round(self, round: usize) -> Self {
+        match self {
+            Self::Lost(Lost::Unsent(why)) if round > 0 => Self::Lost(Lost::Ended(why)),
+            other => other,
+        }
+    }
 }
 
 /// Whether the end of a connection counts as a failure of the server.

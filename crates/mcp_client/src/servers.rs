@@ -1,6 +1,7 @@
 //! All servers of a session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::{ErrorCode, Proposal, ToolError, ToolResult, visible};
@@ -14,6 +15,9 @@ use crate::server::ForeignServer;
 
 /// Servers that start at the same time. Many of them are slow to start and heavy.
 const MOST_STARTS: usize = 2;
+/// How long after the beginning of a session servers are asked that were never asked. Their programs would take the
+/// processor from what the user waits for, and nothing needs their answer before the next session.
+const BEFORE_LEARNING: Duration = Duration::from_millis(500);
 
 /// The servers whose tools a session has. They end with this.
 #[derive(Default)]
@@ -47,12 +51,13 @@ impl ForeignServers {
         self.servers.iter().filter(|server| *server.tools() == ServerTools::default())
     }
 
-    /// Asks servers that were never asked for their tools, beside everything else, so that they are known
-    /// the next time. Outside of a runtime nothing happens.
+    /// Asks servers that were never asked for their tools, a little later and beside everything else, so that they are
+    /// known the next time. Outside of a runtime nothing happens.
     pub fn learn_unknown(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
         for server in self.unknown().map(Arc::clone) {
             runtime.spawn(async move {
+                tokio::time::sleep(BEFORE_LEARNING).await;
                 // Whoever calls its tools, or tests it, is told why it does not work.
                 let _ = server.learn().await;
                 server.stop().await;

@@ -1,9 +1,10 @@
 //! A server that is a program of its own, confined, with pipes as its standard streams.
 
+mod input;
+
 use std::collections::BTreeMap;
-use std::io::{PipeWriter, Write as _};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use protocol::CommandSpec;
@@ -17,6 +18,7 @@ use crate::lines::{LineSplitter, MAX_LINE};
 use crate::locked::locked;
 use crate::peer::Peer;
 use crate::wire::{NotSent, SentAt, Wire};
+use input::Input;
 
 /// Messages that wait to be read by the server. One that reads nothing costs no more than these.
 const WAITING_MESSAGES: usize = 64;
@@ -115,10 +117,13 @@ struct WriteQueue {
 
 impl Wire for StdioWire {
     fn send(&self, message: &Value) -> Result<SentAt, NotSent> {
-        let mut line = serde_json::to_vec(message).map_err(|_| NotSent)?;
+        let mut line = serde_json::to_vec(message).map_err(|_| NotSent::Gone)?;
         line.push(b'\n');
         let (mut queue, length) = (locked(&self.queue), line.len() as u64);
-        queue.lines.try_send(line).map_err(|_| NotSent)?;
+        queue.lines.try_send(line).map_err(|error| match error {
+            TrySendError::Full(_) => NotSent::TooMany,
+            TrySendError::Disconnected(_) => NotSent::Gone,
+        })?;
         let at = SentAt(queue.bytes);
         queue.bytes += length;
         Ok(at)
@@ -133,42 +138,12 @@ impl Wire for StdioWire {
     }
 }
 
-/// Our end of the program's standard input.
-struct Input(Mutex<Written>);
-
-struct Written {
-    pipe: PipeWriter,
-    bytes: u64,
-}
-
-impl Input {
-    /// Writes what comes until the program cannot read any more.
-    fn write(&self, lines: Receiver<Vec<u8>>) {
-        for line in lines {
-            let mut left = line.as_slice();
-            while !left.is_empty() {
-                let mut written = locked(&self.0);
-                let Ok(count) = written.pipe.write(left) else { return };
-                written.bytes += count as u64;
-                left = &left[count..];
-            }
-        }
-    }
-
-    /// Bytes that were taken out of the pipe: what is still in it was not read. None if something is
-    /// being written.
-    fn read_bytes(&self) -> Option<u64> {
-        let written = self.0.try_lock().ok()?;
-        written.bytes.checked_sub(rustix::io::ioctl_fionread(&written.pipe).ok()?)
-    }
-}
-
 /// Starts the program on threads of its own; it ends with `peer`.
 pub(crate) fn start(program: ServerProgram, peer: &Arc<Peer>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("it cannot be started: {error}");
     let (stdin, pipe) = std::io::pipe().map_err(failed)?;
     let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING_MESSAGES);
-    let input = Arc::new(Input(Mutex::new(Written { pipe, bytes: 0 })));
+    let input = Arc::new(Input::new(pipe, stdin.try_clone().map_err(failed)?));
     let canceller = Canceller::new().map_err(|error| error.to_string())?;
     peer.connect(Box::new(StdioWire {
         queue: Mutex::new(WriteQueue { lines, bytes: 0 }),
@@ -176,7 +151,8 @@ pub(crate) fn start(program: ServerProgram, peer: &Arc<Peer>) -> Result<(), Stri
         canceller: canceller.clone(),
     }));
     // A program that does not read keeps only this thread waiting.
-    let writing = move || input.write(waiting);
+    let written = Arc::clone(&input);
+    let writing = move || written.write(waiting);
     std::thread::Builder::new().name("server input".into()).spawn(writing).map_err(failed)?;
     // The thread does not keep the connection alive that it serves.
     let heard = Arc::downgrade(peer);
@@ -199,6 +175,8 @@ pub(crate) fn start(program: ServerProgram, peer: &Arc<Peer>) -> Result<(), Stri
                 Stream::Stderr => peer.note_stderr(bytes),
             }
         });
+        // Also where a process that it left behind could read on.
+        input.take_back();
         if let Some(peer) = heard.upgrade() {
             peer.ended(how_it_ended(ran));
         }
@@ -220,51 +198,31 @@ fn how_it_ended(ran: Result<Ran, SandboxError>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::io::{BufRead as _, BufReader};
 
     use super::*;
 
     #[test]
-    fn what_stays_in_the_pipe_was_not_read() {
-        let (mut read, pipe) = std::io::pipe().unwrap();
-        let input = Input(Mutex::new(Written { pipe, bytes: 0 }));
-        let (lines, waiting) = sync_channel(4);
-        for line in ["one\n", "two\n", "three\n"] {
-            lines.send(line.as_bytes().to_vec()).unwrap();
-        }
-        drop(lines);
-        input.write(waiting);
-        assert_eq!(input.read_bytes(), Some(0));
-        read.read_exact(&mut [0; 5]).unwrap();
-        assert_eq!(input.read_bytes(), Some(5));
-        // The one who could have read the rest is gone.
-        drop(read);
-        assert_eq!(input.read_bytes(), Some(5));
-    }
-
-    #[test]
     fn every_message_has_its_place() {
         let (read, pipe) = std::io::pipe().unwrap();
-        let input = Arc::new(Input(Mutex::new(Written { pipe, bytes: 0 })));
+        let input = Arc::new(Input::new(pipe, read.try_clone().unwrap()));
         let (lines, waiting) = sync_channel(2);
         let queue = Mutex::new(WriteQueue { lines, bytes: 0 });
         let canceller = Canceller::new().unwrap();
         let wire = StdioWire { queue, input: Arc::clone(&input), canceller };
         let [one, two] = [1, 2].map(|number| wire.send(&Value::from(number)).unwrap());
-        assert!(wire.send(&Value::from(3)).is_err(), "the queue is full");
-        assert!(!wire.may_be_read(one), "nothing is written yet");
-        let writing = std::thread::spawn(move || input.write(waiting));
+        assert_eq!(wire.send(&Value::from(3)), Err(NotSent::TooMany));
+        assert!(wire.may_be_read(two), "it could be read before the program ends");
+        let writer = Arc::clone(&input);
+        let writing = std::thread::spawn(move || writer.write(waiting));
         // Unbuffered, so that only the first line is taken out of the pipe.
-        let mut read = BufReader::with_capacity(1, read);
-        read.read_line(&mut String::new()).unwrap();
-        drop((
-            read,
-            std::mem::replace(
-                &mut *locked(&wire.queue),
-                WriteQueue { lines: sync_channel(0).0, bytes: 0 },
-            ),
-        ));
+        BufReader::with_capacity(1, read).read_line(&mut String::new()).unwrap();
+        input.take_back();
+        // Nothing is written after that, so the writer ends with the next line at the latest.
+        let last = wire.send(&Value::from(4));
         writing.join().unwrap();
+        assert_eq!(wire.send(&Value::from(5)), Err(NotSent::Gone));
         assert_eq!((wire.may_be_read(one), wire.may_be_read(two)), (true, false));
+        assert!(last.is_err() || !wire.may_be_read(last.unwrap()));
     }
 }

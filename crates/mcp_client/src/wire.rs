@@ -7,7 +7,7 @@ pub(crate) trait Wire: Send + Sync {
     /// Hands a message on without waiting. After an error no byte of it was or will be sent.
     fn send(&self, message: &Value) -> Result<SentAt, NotSent>;
 
-    /// Whether the server may have read what was sent there, now that it has ended.
+    /// Whether the server may have read what was sent there, now that it has ended. What it has not read it never will.
     fn may_be_read(&self, _at: SentAt) -> bool {
         true
     }
@@ -20,6 +20,11 @@ pub(crate) trait Wire: Send + Sync {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SentAt(pub(crate) u64);
 
-/// The server does not take messages any more, or takes them too slowly.
-#[derive(Debug)]
-pub(crate) struct NotSent;
+/// Why a message is not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotSent {
+    /// The server does not take messages any more.
+    Gone,
+    /// As much as may wait for it waits already.
+    TooMany,
+}

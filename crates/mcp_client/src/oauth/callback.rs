@@ -1,12 +1,14 @@
 //! The one request of a browser that comes back from a login.
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 use super::login::LoginAttempt;
 
@@ -14,7 +16,8 @@ use super::login::LoginAttempt;
 const MAX_HEAD: usize = 32 * 1024;
 /// How long a browser may take to send it.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Connections at a time. Browsers open a few ahead; more are left waiting.
+/// Connections that have not said anything yet. Browsers open a few ahead; with one more, the oldest is closed, so that no
+/// program can keep the browser from being heard by holding connections open.
 const MOST_CONNECTIONS: usize = 16;
 const PATH: &str = "/callback";
 
@@ -44,11 +47,9 @@ impl Callback {
     /// The address that the browser came back to. Any page can make a browser ask this address for
     /// something, so all that is not the answer to this login is refused and changes nothing.
     pub async fn redirected(&self, attempt: &Arc<LoginAttempt>) -> String {
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let mut silent = VecDeque::<AbortHandle>::new();
         let (found, mut answers) = mpsc::channel(1);
         loop {
-            // It is never closed.
-            let place = Arc::clone(&places).acquire_owned().await;
             let accepted = tokio::select! {
                 biased;
                 Some(answer) = answers.recv() => return answer,
@@ -60,24 +61,35 @@ impl Callback {
                 continue;
             };
             let (attempt, found, port) = (Arc::clone(attempt), found.clone(), self.port);
-            tokio::spawn(async move {
-                let served = tokio::time::timeout(PATIENCE, served(stream, &attempt, port)).await;
-                if let Ok(Some(answer)) = served {
-                    let _ = found.send(answer).await;
+            let heard = tokio::spawn(async move {
+                let heard = tokio::time::timeout(PATIENCE, head(stream)).await;
+                if let Ok(Some((head, stream))) = heard {
+                    // By itself, so that no later connection ends it.
+                    tokio::spawn(async move {
+                        let redirected = target(&head, port);
+                        let redirected = redirected.filter(|url| attempt.is_answered_by(url));
+                        let told = answered(stream, redirected.is_some());
+                        let _ = tokio::time::timeout(PATIENCE, told).await;
+                        if let Some(answer) = redirected {
+                            let _ = found.send(answer).await;
+                        }
+                    });
                 }
-                drop(place);
             });
+            silent.retain(|connection| !connection.is_finished());
+            silent.push_back(heard.abort_handle());
+            if silent.len() > MOST_CONNECTIONS {
+                silent.pop_front().into_iter().for_each(|oldest| oldest.abort());
+            }
         }
     }
 }
 
-/// Answers one request. Tells the address if it is the answer to the login.
-async fn served(mut stream: TcpStream, attempt: &LoginAttempt, port: u16) -> Option<String> {
-    let head = head(&mut stream).await?;
-    let redirected = target(&head, port).filter(|url| attempt.is_answered_by(url));
-    let (status, words) = match redirected {
-        Some(_) => ("200 OK", "Toolkiln has the answer. You can close this page."),
-        None => ("400 Bad Request", "This is not the answer that Toolkiln waits for."),
+/// Shows the browser whether it brought the answer to the login.
+async fn answered(mut stream: TcpStream, is_answer: bool) {
+    let (status, words) = match is_answer {
+        true => ("200 OK", "Toolkiln has the answer. You can close this page."),
+        false => ("400 Bad Request", "This is not the answer that Toolkiln waits for."),
     };
     let page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Toolkiln</title><p>{words}</p>\n"
@@ -91,11 +103,10 @@ async fn served(mut stream: TcpStream, attempt: &LoginAttempt, port: u16) -> Opt
     // Whether the browser shows the page does not matter.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
-    redirected
 }
 
-/// The head of a request; none if it does not come to an end.
-async fn head(stream: &mut TcpStream) -> Option<String> {
+/// The head of a request, and the connection that it came by; none if it does not come to an end.
+async fn head(mut stream: TcpStream) -> Option<(String, TcpStream)> {
     let mut bytes = Vec::new();
     let mut piece = [0; 2048];
     while !bytes.windows(4).any(|four| four == b"\r\n\r\n") {
@@ -105,7 +116,7 @@ async fn head(stream: &mut TcpStream) -> Option<String> {
             return None;
         }
     }
-    String::from_utf8(bytes).ok()
+    Some((String::from_utf8(bytes).ok()?, stream))
 }
 
 /// The whole address that a request asks for, if it asks us.

@@ -61,6 +61,8 @@ struct HeldLogin {
     record: Option<Option<LoginRecord>>,
     /// What the server wanted last.
     challenge: Option<Challenge>,
+    /// Only this process has it, because it could not be written.
+    is_unwritten: bool,
     /// Shows nothing, to learn what the server wants.
     is_asking: bool,
 }
@@ -161,9 +163,22 @@ impl Shared {
         LoginRecord::read(&**vault, file, url, config.issuer.as_deref())
     }
 
+    /// Looks again for what is kept: another process may have changed it meanwhile. What could not be written is tried
+    /// once more, and counts in any case: what is kept is older, and its refresh token is used up.
+    fn look_again(&self, held: &mut HeldLogin) -> Result<(), NotAdmitted> {
+        match held.record.as_ref().and_then(Option::as_ref).filter(|_| held.is_unwritten) {
+            Some(record) => {
+                held.is_unwritten = record.write(&*self.parts.vault, &self.parts.file).is_err();
+            }
+            None => held.record = Some(self.kept().map_err(NotAdmitted::NeedsLogin)?),
+        }
+        Ok(())
+    }
+
     fn keep(&self, held: &mut HeldLogin, record: LoginRecord) -> Result<(), String> {
         let written = record.write(&*self.parts.vault, &self.parts.file);
         held.record = Some(Some(record));
+        held.is_unwritten = written.is_err();
         written.map_err(|why| format!("the login cannot be kept: {why}"))
     }
 
@@ -350,7 +365,7 @@ impl Shared {
         if held.record.iter().flatten().any(is_old) {
             let _lock = self.lock().await.map_err(NotAdmitted::Failed)?;
             // Another process may have done it meanwhile.
-            held.record = Some(self.kept().map_err(NotAdmitted::NeedsLogin)?);
+            self.look_again(&mut held)?;
             if let Some(record) = held.record.clone().flatten().filter(is_old) {
                 self.renewed(&mut held, record).await?;
             }
@@ -372,7 +387,7 @@ impl Shared {
             return Err(NotAdmitted::NeedsLogin("it wants a login".to_owned()));
         }
         let _lock = self.lock().await.map_err(NotAdmitted::Failed)?;
-        held.record = Some(self.kept().map_err(NotAdmitted::NeedsLogin)?);
+        self.look_again(&mut held)?;
         let is_news = |header: &HeaderValue| Some(header) != refusal.shown.as_ref();
         if let Some(other) = shown(&held).filter(is_news) {
             return Ok(other);

@@ -13,6 +13,10 @@ use crate::credentials::bearer;
 /// Bytes of a token. Some hold the rights of many groups; the head of a request holds little more.
 const MAX_TOKEN: usize = 16 * 1024;
 
+/// The words with which an authorization server refuses a client, a code or a refresh token for good.
+const DENIALS: [&str; 4] =
+    ["invalid_grant", "invalid_client", "unauthorized_client", "access_denied"];
+
 /// What was granted.
 #[derive(Debug)]
 pub(crate) struct Tokens {
@@ -97,7 +101,7 @@ impl TokenSource<'_> {
             let own = self.client.secret.iter().chain(self.client_secret);
             let secrets: Vec<&LoginSecret> = secrets.iter().copied().chain(own).collect();
             let why = format!("{origin} grants no token: {}", refusal(&reply, &secrets));
-            return Err(match reply.status.is_client_error() && reply.status.as_u16() != 429 {
+            return Err(match denies(&reply) {
                 true => NotGranted::Denied(why),
                 false => NotGranted::Failed(why),
             });
@@ -105,6 +109,14 @@ impl TokenSource<'_> {
         let answer = object(&reply).map_err(NotGranted::Failed)?;
         read(&answer).map_err(|why| NotGranted::Failed(format!("{origin} {why}")))
     }
+}
+
+/// Whether it is the authorization server that does not accept what it was shown. What stands on the way to it, such as a
+/// proxy, refuses requests too, and says nothing about tokens.
+fn denies(reply: &WebReply) -> bool {
+    let error = object(reply).ok();
+    let error = error.as_ref().and_then(|answer| answer["error"].as_str());
+    reply.status.is_client_error() && error.is_some_and(|error| DENIALS.contains(&error))
 }
 
 fn read(answer: &Value) -> Result<Tokens, &'static str> {

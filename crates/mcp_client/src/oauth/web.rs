@@ -185,6 +185,21 @@ mod tests {
             "https://2130706433/",
             "https://[::1]/",
             "https://[::ffff:127.0.0.1]/",
+            "https://[::ffff:7f00:1]/",
+            "https://[64:ff9b::7f00:1]/",
+            "https://[2002:7f00:1::]/",
+            "https://[fe80::1]/",
+            "https://[fd00::1]/",
+            "https://[::]/",
+            "https://LOCALHOST./",
+            "https://127.1/",
+            "https://0x7f.1/",
+            "https://0177.0.0.1/",
+            "https://\u{ff11}27.0.0.1/",
+            "https://0.0.0.0/",
+            "https://100.64.0.1/",
+            "https://192.168.0.1/",
+            "https://224.0.0.1/",
             "https://10.0.0.1/",
             "https://169.254.169.254/latest/",
             "https://metadata.google.internal/",
@@ -213,7 +228,15 @@ mod tests {
         {
             assert_eq!(judged(local, &[], good), "may be used", "{good}");
         }
-        for bad in ["http://auth.example.org/", "http://10.0.0.1/", "https://10.0.0.1/"] {
+        for bad in [
+            "http://auth.example.org/",
+            "http://10.0.0.1/",
+            "https://10.0.0.1/",
+            "http://0.0.0.0:9000/",
+            "http://[::]:9000/",
+            "http://127.0.0.1.example.org:9000/",
+            "https://169.254.169.254/",
+        ] {
             assert_ne!(judged(local, &[], bad), "may be used", "{bad}");
         }
     }

@@ -29,6 +29,15 @@ impl ForeignServer {
         ))
     }
 
+    pub(super) fn busy(&self) -> ToolError {
+        let name = &self.name;
+        let message = format!(
+            "the MCP server {name} has too many requests to answer already; nothing was called"
+        );
+        ToolError::new(ErrorCode::ExecutionError, message)
+            .suggest("Repeat the call when others have been answered.")
+    }
+
     pub(super) fn late(&self) -> ToolError {
         let (name, seconds) = (&self.name, self.config.timeout);
         let message = format!(

@@ -72,6 +72,7 @@ impl ForeignServer {
                 (why, StartFailure::Ended)
             }
             Err(Lost::Unsent(why) | Lost::Ended(why)) => (why, StartFailure::Other),
+            Err(Lost::Busy) => ("it does not read what it is sent".to_owned(), StartFailure::Other),
         };
         Err(NotStarted { why, words: peer.last_words(), is_for })
     }

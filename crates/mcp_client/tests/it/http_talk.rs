@@ -1,7 +1,9 @@
 //! Both eras of the protocol, with answers in both forms.
 
+use std::time::Duration;
+
 use crate::http_server::{Answer, AnswerKind, HttpServer, echoed, legacy, modern};
-use crate::tools::Tools;
+use crate::tools::{Tools, unknown};
 
 #[tokio::test]
 async fn requests_of_the_modern_era_stand_for_themselves() {
@@ -60,4 +62,24 @@ async fn news_before_the_result_do_not_disturb_it() {
     });
     let tools = Tools::of(&server).await;
     assert_eq!(tools.echo("hello").await.unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn a_server_that_was_never_asked_does_not_keep_the_beginning_of_a_session_waiting() {
+    let (arrived, mut arrivals) = tokio::sync::mpsc::unbounded_channel();
+    let server = HttpServer::start(move |seen| {
+        arrived.send(seen.what().to_owned()).unwrap();
+        modern(AnswerKind::Json, seen).unwrap_or_else(|| Answer::status(400, "no"))
+    });
+    let servers = unknown(&server);
+    tokio::time::pause();
+    servers.learn_unknown();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(arrivals.is_empty());
+    tokio::time::advance(Duration::from_secs(1)).await;
+    tokio::time::resume();
+    assert_eq!(arrivals.recv().await.as_deref(), Some("server/discover"));
+    assert_eq!(arrivals.recv().await.as_deref(), Some("tools/list"));
 }

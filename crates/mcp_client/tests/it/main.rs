@@ -3,4 +3,5 @@
 mod http_failures;
 mod http_server;
 mod http_talk;
+mod once;
 mod tools;

@@ -31,6 +31,21 @@ impl Shelf for Memory {
     }
 }
 
+/// The server, of which nothing is known yet.
+pub(crate) fn unknown(server: &HttpServer) -> ForeignServers {
+    let url = server.url.clone();
+    let config = ServerConfig { url: Some(url.clone()), ..ServerConfig::default() };
+    let records =
+        ServerRecords { cache: Arc::<Memory>::default(), approvals: Arc::<Memory>::default() };
+    let address = move || {
+        Ok(ServerAddress { url: url.clone(), credentials: None, network: Network::default() })
+    };
+    let name = ServerName::try_from("little".to_owned()).expect("the name is good");
+    let server =
+        ForeignServer::address(name, config, "", records, ForeignServers::starts(), address);
+    ForeignServers::new([server])
+}
+
 pub(crate) struct Tools {
     executor: ToolExecutor,
     _project: Fixture,
@@ -39,17 +54,7 @@ pub(crate) struct Tools {
 impl Tools {
     /// The tools of a server, which is asked for them.
     pub(crate) async fn of(server: &HttpServer) -> Self {
-        let url = server.url.clone();
-        let config = ServerConfig { url: Some(url.clone()), ..ServerConfig::default() };
-        let records =
-            ServerRecords { cache: Arc::<Memory>::default(), approvals: Arc::<Memory>::default() };
-        let address = move || {
-            Ok(ServerAddress { url: url.clone(), credentials: None, network: Network::default() })
-        };
-        let name = ServerName::try_from("little".to_owned()).expect("the name is good");
-        let server =
-            ForeignServer::address(name, config, "", records, ForeignServers::starts(), address);
-        let servers = Arc::new(ForeignServers::new([server]));
+        let servers = Arc::new(unknown(server));
         for server in servers.iter() {
             server.learn().await.expect("the server lists its tools");
         }

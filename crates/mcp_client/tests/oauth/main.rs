@@ -3,9 +3,11 @@
 #![cfg(feature = "oauth")]
 
 mod attacks;
+mod endings;
 mod logins;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_client::oauth::{
@@ -25,6 +27,7 @@ const REDIRECT: &str = "http://127.0.0.1:9/callback";
 #[derive(Default)]
 struct MemoryVault {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
+    is_full: AtomicBool,
     locked: Arc<Mutex<bool>>,
 }
 
@@ -49,6 +52,9 @@ impl Vault for MemoryVault {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        if self.is_full.load(Ordering::SeqCst) {
+            return Err("there is no space left".to_owned());
+        }
         self.files.lock().expect("no panic").insert(name.to_owned(), bytes.to_vec());
         Ok(())
     }

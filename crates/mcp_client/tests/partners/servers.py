@@ -14,6 +14,9 @@ BINARY, MODULES = (os.path.abspath(path) for path in (sys.argv[1], os.environ["M
 SCRIPTS = os.path.dirname(os.path.abspath(sys.executable))
 VENV = os.path.dirname(SCRIPTS)
 BASE = os.path.dirname(MODULES)
+# The interpreter that the environment leads to; the system's own is seen anyway.
+PYTHON = sys.base_prefix
+READ = [word for path in (BASE, VENV, PYTHON) if path != "/usr" for word in ("--read", path)]
 
 HOME = tempfile.mkdtemp()
 PROJECT = os.path.join(HOME, "work", "project")
@@ -65,7 +68,7 @@ def main():
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
         subprocess.run([*git, *arguments], cwd=PROJECT, check=True)
     for name, command in SERVERS.items():
-        added = toolkiln("mcp", "add", name, "--read", BASE, "--read", VENV, "--", *command)
+        added = toolkiln("mcp", "add", name, *READ, "--", *command)
         assert added.returncode == 0, f"{name}: {added.stdout}{added.stderr}"
     for tool, arguments, expected in CALLS:
         arguments = json.dumps(arguments).replace("{project}", PROJECT)

@@ -1,6 +1,6 @@
 //! A tool as JSON: its whole definition, and the schema that a model is told.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::ListedTool;
 
@@ -38,14 +38,12 @@ pub(crate) fn for_models(schema: &Value) -> Value {
     schema
 }
 
-/// The schema without bounds and closed lists of names. A tool without arguments keeps saying so: an
-/// object that names no property is open to any, and OpenAI's SDK then refuses to make it strict.
+/// The schema without bounds and closed lists of names, also where there are no names at all: OpenAI's SDK makes such a
+/// schema strict only if it says that it is closed, and does without otherwise, but Google's SDK takes what stands there for a
+/// schema and then fails for all tools.
 pub(crate) fn without_checks(schema: &Value) -> Value {
     let mut schema = schema.clone();
     leave_out_checks(&mut schema);
-    if schema["properties"].as_object().is_some_and(Map::is_empty) {
-        schema["additionalProperties"] = false.into();
-    }
     schema
 }
 

@@ -1,5 +1,6 @@
 //! What a running tool can use: the project, limits, events and images.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use code_index::CodeBase;
@@ -29,6 +30,8 @@ pub struct ToolContext {
     pub(crate) tool: &'static str,
     pub(crate) cancel: CancellationToken,
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
+    /// What was saved of files whose unsaved text this call began with.
+    pub(crate) saved_beneath: Arc<Mutex<HashMap<RelPath, ContentHash>>>,
     pub(crate) images: Arc<Mutex<Vec<Image>>>,
     pub(crate) found_tools: Arc<Mutex<Vec<String>>>,
 }
@@ -46,6 +49,7 @@ impl ToolContext {
             tool: listed.definition().name,
             cancel: cancel.clone(),
             files_read: Arc::default(),
+            saved_beneath: Arc::default(),
             images: Arc::default(),
             found_tools: Arc::default(),
         }

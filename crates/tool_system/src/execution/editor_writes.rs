@@ -134,8 +134,13 @@ fn editor_write(
         return Ok(Some(EditorWrite { path, absolute, before, disk, text }));
     }
     let (held, before) = cx.base_of(&path, MAX_BYTES)?;
-    if held != *base {
-        let message = format!("{path} was changed in the editor in the meantime");
+    let changed = match (held != *base, cx.is_saved_meanwhile(&path, disk.as_deref())) {
+        (true, _) => Some("in the editor"),
+        (false, true) => Some("on the disk, beneath the unsaved text of the editor,"),
+        (false, false) => None,
+    };
+    if let Some(place) = changed {
+        let message = format!("{path} was changed {place} in the meantime");
         return Err(ToolError::new(ErrorCode::Conflict, message)
             .suggest(format!("Read {path} again and repeat the call.")));
     }

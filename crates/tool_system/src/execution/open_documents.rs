@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use workspace::{LineEnding, RelPath, Text, is_binary};
 
 use crate::ToolContext;
+use crate::locked::locked;
 
 /// How long an editor may take to tell a text. The disk counts then.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -45,6 +46,8 @@ impl ToolContext {
         if let (Base::File { mode, .. }, Some(disk)) = (&base, &bytes)
             && let Some(held) = self.unsaved(path, disk)
         {
+            let saved = ContentHash::of(disk);
+            locked(&self.saved_beneath).entry(path.clone()).or_insert(saved);
             let (hash, size) = (ContentHash::of(&held), held.len() as u64);
             return Ok((Base::File { hash, size, mode: *mode }, Some(held)));
         }
@@ -68,6 +71,13 @@ impl ToolContext {
         };
         let text = Handle::try_current().ok()?.block_on(asked)?;
         as_stored(disk, &text)
+    }
+
+    /// Whether another process saved a file since this call began with its unsaved text. Neither the user nor the model
+    /// has seen that, and the editor would write over it.
+    pub(crate) fn is_saved_meanwhile(&self, path: &RelPath, disk: Option<&[u8]>) -> bool {
+        let saved = locked(&self.saved_beneath).get(path).copied();
+        saved.is_some_and(|saved| disk.is_none_or(|disk| ContentHash::of(disk) != saved))
     }
 
     /// The editor, if there is one.

@@ -223,6 +223,14 @@ impl SearchServer {
         Ok(())
     }
 
+    /// What a server says about a failure; none if it repeats the key, of which a line could hold a part.
+    fn without_key(&self, said: &str) -> Option<String> {
+        let line = cleaned(said);
+        let repeats = |key: &String| [said, &line].iter().any(|text| text.contains(key.as_str()));
+        let is_told = !self.key.as_ref().filter(|key| !key.is_empty()).is_some_and(repeats);
+        is_told.then_some(line)
+    }
+
     /// The results in an answer; an error says what the server refused.
     pub(super) fn results(
         &self,
@@ -234,8 +242,8 @@ impl SearchServer {
         let failed = |message: String| ToolError::new(ErrorCode::ExecutionError, message);
         let value: Option<Value> = serde_json::from_slice(body).ok();
         if !(200..300).contains(&status) {
-            let said = value.and_then(|value| format.failure(&value)).map(|said| cleaned(&said));
-            let said = said.filter(|said| !self.key.as_ref().is_some_and(|key| said.contains(key)));
+            let said = value.and_then(|value| format.failure(&value));
+            let said = said.and_then(|said| self.without_key(&said));
             let said = said.map(|said| format!(": {said}")).unwrap_or_default();
             let error = failed(format!("{provider} answered with status {status}{said}"));
             return Err(match (status, &self.kind) {
@@ -253,7 +261,9 @@ impl SearchServer {
         let unreadable = || failed(format!("{provider} did not answer with results in JSON"));
         let value = value.ok_or_else(unreadable)?;
         if let Some(why) = format.failure(&value) {
-            return Err(failed(format!("{provider} found nothing out: {}", cleaned(&why)))
+            let why = self.without_key(&why);
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            return Err(failed(format!("{provider} found nothing out{why}"))
                 .suggest("Search for something else, or fetch an address that you know."));
         }
         let hits = format.hits(&value).ok_or_else(unreadable)?;

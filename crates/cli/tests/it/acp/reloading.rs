@@ -92,7 +92,7 @@ fn a_session_is_resumed_without_being_shown_and_goes_on() {
 
 #[test]
 fn a_session_that_another_process_has_open_says_so() {
-    let desk = Desk::new(PROJECT, [Reply::text("One.")]);
+    let desk = Desk::new(PROJECT, [Reply::text("One."), Reply::text("Two.")]);
     let mut editor = desk.plain_editor();
     let session = editor.begin();
     editor.say(&session, "First");
@@ -100,8 +100,16 @@ fn a_session_that_another_process_has_open_says_so() {
     let refused = other.load(&session);
     let message = refused["error"]["message"].as_str().unwrap();
     assert!(message.contains("is open in"), "{message}");
+    // Nor can it be taken up or deleted behind the back of the editor that has it.
+    let wanted = json!({"sessionId": session, "cwd": other.root(), "mcpServers": []});
+    assert!(other.request("session/resume", wanted).get("error").is_some());
+    let kept = other.request("session/delete", json!({"sessionId": session}));
+    let message = kept["error"]["message"].as_str().unwrap();
+    assert!(message.contains("is open in"), "{message}");
+    assert_eq!(editor.say(&session, "Second"), "end_turn");
     assert!(editor.leave().success());
     assert!(other.load(&session).get("error").is_none());
+    assert_eq!(other.words(), "One.Two.");
 }
 
 #[test]

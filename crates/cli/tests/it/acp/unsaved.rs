@@ -93,6 +93,31 @@ fn what_is_typed_while_the_user_is_asked_makes_the_question_void() {
 }
 
 #[test]
+fn what_another_program_saves_while_the_user_is_asked_is_not_written_over() {
+    let replies =
+        [edit("a.txt", "typed", "better"), edit("a.txt", "typed", "better"), Reply::text("Done.")];
+    let desk = Desk::new(PROJECT, replies);
+    let mut editor = desk.able_editor();
+    editor.type_into("a.txt", "typed\nend\n");
+    editor.answers.push_back(UserAnswer::Silence);
+    let session = editor.begin();
+    let prompt = editor.begin_saying(&session, "Improve it");
+    editor.wait_until(|editor| editor.asked.len() == 1);
+    desk.project.write("a.txt", "pulled\nend\n");
+    let id = editor.last_question.clone();
+    let yes = json!({"outcome": {"outcome": "selected", "optionId": "allow"}});
+    editor.write(&json!({"jsonrpc": "2.0", "id": id, "result": yes}));
+    editor.wait_until(|editor| editor.asked.len() == 2);
+    let told = desk.model.calls()[1].tool_answers();
+    assert!(told[0].text.contains("changed on the disk, beneath the unsaved text"), "{told:#?}");
+    // The call that is made in the knowledge of it is the user's to decide.
+    assert_eq!(editor.stop_reason(prompt), "end_turn");
+    assert_eq!(desk.project.read("a.txt"), "better\nend\n");
+    let written = editor.files.iter().filter(|(method, _)| method == "fs/write_text_file");
+    assert_eq!(written.count(), 1);
+}
+
+#[test]
 fn several_files_are_changed_together_by_disk_and_editor() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n-typed\n+better\n*** Update File: b.txt\n-other\n+another\n*** End Patch";
     let desk = Desk::new(

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{BEARER, Recency, SearchHit, SearchQuestion};
 
 /// Bytes of a snippet.
-const MAX_SNIPPET: usize = 600;
+pub(super) const MAX_SNIPPET: usize = 600;
 
 /// What is sent to a server.
 #[derive(Clone, Debug)]

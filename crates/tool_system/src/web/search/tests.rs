@@ -132,3 +132,50 @@ fn a_refusal_says_what_to_do() {
     Try again later, or fetch an address that you know.
     ");
 }
+
+/// A server that says what went wrong.
+struct Complaining;
+
+impl SearchFormat for Complaining {
+    fn name(&self) -> String {
+        "complaining".into()
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        BEARER
+    }
+
+    fn request(
+        &self,
+        base: &WebUrl,
+        _: &SearchQuestion,
+    ) -> Result<AskedSearch, net::InvalidWebUrl> {
+        Ok(AskedSearch { url: base.clone(), body: None })
+    }
+
+    fn failure(&self, answer: &Value) -> Option<String> {
+        answer["error"].as_str().map(str::to_owned)
+    }
+
+    fn hits(&self, _: &Value) -> Option<Vec<SearchHit>> {
+        None
+    }
+}
+
+#[test]
+fn an_error_that_repeats_the_key_is_not_told_whatever_its_status() {
+    let server = SearchServer {
+        kind: SearchKind::Other(Arc::new(Complaining)),
+        ..server(SearchProvider::Exa)
+    };
+    // In the third, a line that is cut would end within the key; in the fourth, it stands where tags are left out.
+    let long = format!("{}secret-key", "x".repeat(formats::MAX_SNIPPET - "secret".len()));
+    for said in ["no credit", "bad key secret-key", long.as_str(), "secret<b></b>-key"] {
+        for status in [200, 401] {
+            let body = json!({"error": said}).to_string();
+            let error = server.results(status, body.as_bytes(), 5).expect_err("a failure");
+            assert_eq!(error.message.contains(said), said == "no credit", "{}", error.message);
+            assert!(!error.message.contains("secret"), "{}", error.message);
+        }
+    }
+}
