@@ -43,6 +43,7 @@ pub(crate) async fn session_parts(
         favourites: favourites.map(|tool| tool.name).collect(),
     };
     Ok(SessionParts {
+        exchange: None,
         store,
         approver,
         root: project.workspace.canonical_path().display().to_string(),
