@@ -23,7 +23,7 @@ pub trait Exchange: Send + Sync {
 
     /// Appends events to a session that this replica holds, and marks items as done in the same
     /// transaction, so that a crash cannot lose or repeat one. If one of the items is not waiting any
-    /// more, nothing is written (`StoreError::ItemGone`).
+    /// more, nothing is written ([`StoreError::ItemGone`]).
     async fn append_taking(
         &self,
         session: &SessionId,
@@ -79,7 +79,8 @@ pub trait Exchange: Send + Sync {
     async fn set_standing(&self, session: &SessionId, standing: Value) -> Result<(), StoreError>;
 
     /// The facts about these sessions, of those that have one.
-    async fn standing(&self, sessions: &[SessionId]) -> Result<Vec<(SessionId, Value)>, StoreError>;
+    async fn standing(&self, sessions: &[SessionId])
+    -> Result<Vec<(SessionId, Value)>, StoreError>;
 
     /// Says goodbye: what this replica holds can be claimed by others at once. Its own leases are lost.
     async fn leave(&self) -> Result<(), StoreError>;
