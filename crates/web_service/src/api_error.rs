@@ -170,9 +170,7 @@ impl From<HubError> for ApiError {
             | HubError::Withdrawn
             | HubError::NotWaiting
             | HubError::AnsweredAlready => Self::conflict(message),
-            HubError::NotWorking => {
-                Self::new(StatusCode::CONFLICT, HubError::NOT_WORKING, message)
-            }
+            HubError::NotWorking => Self::new(StatusCode::CONFLICT, HubError::NOT_WORKING, message),
             HubError::NoAnswer => Self::new(StatusCode::SERVICE_UNAVAILABLE, "NO_ANSWER", message),
             HubError::NotUnderstood { .. } => {
                 Self::new(StatusCode::NOT_IMPLEMENTED, "NOT_UNDERSTOOD", message)

@@ -9,7 +9,9 @@ use store::SessionId;
 use tool_system::ToolExecutor;
 
 use super::replicas::OpenSession;
-use super::{AgentChange, AgentNames, HubError, QueuedText, RequestKey, Sent, ServedProject, SessionHub};
+use super::{
+    AgentChange, AgentNames, HubError, QueuedText, RequestKey, Sent, ServedProject, SessionHub,
+};
 
 impl SessionHub {
     /// Says something in a session, which is taken up from the store if it is not open.

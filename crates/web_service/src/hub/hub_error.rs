@@ -56,7 +56,9 @@ pub enum HubError {
     )]
     NoAnswer,
     /// A newer version of Toolkiln asks for something that this one does not know.
-    #[error("the replica that has the session open does not know this request ({reason}): update it")]
+    #[error(
+        "the replica that has the session open does not know this request ({reason}): update it"
+    )]
     NotUnderstood {
         /// What is not understood.
         reason: String,

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use context_manager::{AgentOptions, ContextState};
 use protocol::{Content, Rewind};
 use serde::{Deserialize, Serialize};
-use session::{
-    ApprovalManager, Inbox, QueuedId, RewindFiles, RewindPoint, Session,
-};
+use session::{ApprovalManager, Inbox, QueuedId, RewindFiles, RewindPoint, Session};
 use store::SessionId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
@@ -25,10 +23,7 @@ pub(super) enum LiveCommand {
     /// To work on the first message of the queue.
     Turn(CancellationToken),
     /// To go on after a pause.
-    Continue {
-        cancel: CancellationToken,
-        item: Option<i64>,
-    },
+    Continue { cancel: CancellationToken, item: Option<i64> },
     Rewind {
         to: u64,
         files: RewindFiles,

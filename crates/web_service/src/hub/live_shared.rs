@@ -160,6 +160,12 @@ impl LiveSession {
         self.feed().tell();
     }
 
+    /// What clients had chosen before still holds.
+    pub(super) fn set_choice(&self, names: AgentNames) {
+        *locked(&self.shared.choice) = names;
+        self.feed().tell();
+    }
+
     /// Tells that the session takes nothing any more.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.send_replace(true);

@@ -76,10 +76,10 @@ pub(super) fn spawn(
         done.cancel();
         // The feed has everything before clients are told that the session is closed.
         let _ = telling.await;
-        live.closed();
         if let Some(hub) = hub.upgrade() {
             hub.forget(live.id());
         }
+        live.closed();
     });
 }
 
@@ -199,8 +199,7 @@ async fn after(
         let next = {
             // Under the lock: a message that comes now is seen here, or begins a turn of its own.
             let mut phase = live.phase();
-            let goes_on =
-                matches!(&outcome, Ok(TurnOutcome::Ended(end)) if *end != TurnEnd::Cancelled)
+            let goes_on = matches!(&outcome, Ok(TurnOutcome::Ended(end)) if *end != TurnEnd::Cancelled)
                     // What waits is in the inbox that replicas share.
                     && !link.is_some_and(ReplicaLink::is_draining);
             match live.inbox().waiting().is_empty() {

@@ -25,8 +25,8 @@ use store::{Exchange, SessionId};
 pub(crate) use asking::{Question, RequestKey};
 pub(super) use inbox_task::work_on_inbox;
 pub(crate) use open_session::OpenSession;
-pub(super) use standing::{asked_in, publish};
 pub(crate) use standing::{QueuedText, RemoteSession};
+pub(super) use standing::{asked_in, publish};
 pub(super) use watching::watch;
 
 /// How a hub takes part in a service of several replicas.

@@ -90,7 +90,11 @@ impl SessionFeed {
             self.with(|feed| feed.catch_up(&entries));
             let are_deltas = entries.iter().all(|entry| entry.event.is_delta());
             entries.into_iter().for_each(|entry| self.keep(entry));
-            if are_deltas { self.tell_growth() } else { self.tell() }
+            if are_deltas {
+                self.tell_growth()
+            } else {
+                self.tell()
+            }
             if is_last {
                 return Ok(());
             }

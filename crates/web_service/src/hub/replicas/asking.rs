@@ -88,7 +88,10 @@ impl SessionHub {
         }
     }
 
-    pub(in crate::hub) async fn ask_to_go_on(self: &Arc<Self>, id: &SessionId) -> Result<(), HubError> {
+    pub(in crate::hub) async fn ask_to_go_on(
+        self: &Arc<Self>,
+        id: &SessionId,
+    ) -> Result<(), HubError> {
         self.ask(id, RequestKey::New, &InboxRequest::Continue).await.map(drop)
     }
 
@@ -100,7 +103,10 @@ impl SessionHub {
         self.ask(id, RequestKey::New, &InboxRequest::Change { names }).await.map(drop)
     }
 
-    pub(in crate::hub) async fn ask_to_delete(self: &Arc<Self>, id: &SessionId) -> Result<(), HubError> {
+    pub(in crate::hub) async fn ask_to_delete(
+        self: &Arc<Self>,
+        id: &SessionId,
+    ) -> Result<(), HubError> {
         self.ask(id, RequestKey::New, &InboxRequest::Delete).await.map(drop)
     }
 
@@ -259,14 +265,17 @@ impl SessionHub {
 }
 
 fn value_of(request: &InboxRequest) -> Result<serde_json::Value, HubError> {
-    serde_json::to_value(request).map_err(|error| HubError::NotWritten { reason: error.to_string() })
+    serde_json::to_value(request)
+        .map_err(|error| HubError::NotWritten { reason: error.to_string() })
 }
 
 /// Waits for a hint about a session, but not for longer than this.
 async fn hinted(hints: &mut broadcast::Receiver<Hint>, id: &SessionId, end: Instant) {
     loop {
         match timeout_at(end, hints.recv()).await {
-            Ok(Ok(Hint::Log { session, .. } | Hint::Inbox { session } | Hint::Standing { session })) if session != *id => {}
+            Ok(Ok(
+                Hint::Log { session, .. } | Hint::Inbox { session } | Hint::Standing { session },
+            )) if session != *id => {}
             Err(_) | Ok(Ok(_) | Err(RecvError::Lagged(_))) => return,
             // The exchange is about to end: there is nothing to wait for but the time.
             Ok(Err(RecvError::Closed)) => return tokio::time::sleep_until(end).await,

@@ -10,6 +10,7 @@ use store::InboxItem;
 
 use super::ReplicaLink;
 use super::request::{InboxRequest, refusal};
+use super::standing::publish_now;
 use crate::api::answer_equal;
 use crate::hub::{AgentChange, Delivered, HubError, LiveSession, SessionHub};
 
@@ -23,7 +24,8 @@ pub(in crate::hub) async fn work_on_inbox(
     live: Arc<LiveSession>,
 ) {
     let mut closing = live.closing();
-    let mut taker = InboxTaker { hub, link, live: Arc::clone(&live), begun: HashSet::new() };
+    let (waiting, begun) = Default::default();
+    let mut taker = InboxTaker { hub, link, live: Arc::clone(&live), waiting, begun };
     loop {
         // An inbox that cannot be read now is read again later.
         if let Ok(items) = taker.link.exchange.inbox(live.id()).await {
@@ -42,6 +44,8 @@ struct InboxTaker {
     hub: Weak<SessionHub>,
     link: Arc<ReplicaLink>,
     live: Arc<LiveSession>,
+    /// What lay in the inbox when it was last looked into.
+    waiting: HashSet<i64>,
     /// What was handed on, and is done when it is written.
     begun: HashSet<i64>,
 }
@@ -58,8 +62,8 @@ enum Handed {
 
 impl InboxTaker {
     async fn take_all(&mut self, items: Vec<InboxItem>) {
-        let numbers: HashSet<i64> = items.iter().map(|item| item.number).collect();
-        self.begun.retain(|number| numbers.contains(number));
+        self.waiting = items.iter().map(|item| item.number).collect();
+        self.begun.retain(|number| self.waiting.contains(number));
         let parsed = items.into_iter().map(|item| (item.number, serde_json::from_value(item.item)));
         let (withdrawals, others): (Vec<_>, Vec<_>) = parsed
             .filter(|(number, _)| !self.begun.contains(number))
@@ -114,9 +118,15 @@ impl InboxTaker {
             }
             InboxRequest::Change { names } => {
                 let change = AgentChange::named(live.project(), &names).await?;
-                live.change(change, Some(number)).await?;
+                let before = live.choice();
                 live.choose(names);
-                Ok(Handed::On)
+                // Before it is done: whoever has the session next must know.
+                publish_now(&self.link, live).await?;
+                let changed = live.change(change, Some(number)).await;
+                if changed.is_err() {
+                    live.set_choice(before);
+                }
+                changed.map(|()| Handed::On)
             }
             InboxRequest::Delete => {
                 let hub = self.hub.upgrade().ok_or(HubError::Closing)?;
@@ -131,7 +141,7 @@ impl InboxTaker {
     async fn withdraw(&mut self, message: i64) -> Result<Handed, HubError> {
         let name = u64::try_from(message).map_err(|_| HubError::NotWaiting)?;
         let is_taken = self.begun.contains(&message);
-        if is_taken && self.live.withdraw(name).is_none() {
+        if !self.waiting.contains(&message) || is_taken && self.live.withdraw(name).is_none() {
             return Err(HubError::NotWaiting);
         }
         let reason = refusal(HubError::Withdrawn);

@@ -61,6 +61,14 @@ impl Standing {
     }
 }
 
+/// Publishes what a session does at this moment.
+pub(super) async fn publish_now(link: &ReplicaLink, live: &LiveSession) -> Result<(), HubError> {
+    match Standing::of(live).write(link, live.id()).await {
+        true => Ok(()),
+        false => Err(HubError::Closing),
+    }
+}
+
 /// Publishes what a session does, until it is closed.
 pub(in crate::hub) async fn publish(link: Arc<ReplicaLink>, live: Arc<LiveSession>) {
     let mut changes = live.feed().watch();
@@ -150,9 +158,8 @@ impl RemoteSession {
     }
 
     pub(crate) fn question_names(&self) -> Vec<(String, ContentHash)> {
-        let name = |(_, asked): &(u64, Arc<ApprovalRequest>)| {
-            (asked.step_id.clone(), asked.proposal_hash)
-        };
+        let name =
+            |(_, asked): &(u64, Arc<ApprovalRequest>)| (asked.step_id.clone(), asked.proposal_hash);
         self.questions.iter().map(name).collect()
     }
 

@@ -8,8 +8,8 @@ use store::{Hint, ListFilter, SessionId};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::standing::{RemoteSession, Standing};
 use super::ReplicaLink;
+use super::standing::{RemoteSession, Standing};
 use crate::hub::{ServedProject, SessionHub};
 
 /// How often everything is looked at, since hints may be lost.
