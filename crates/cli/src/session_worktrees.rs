@@ -53,7 +53,8 @@ impl SessionWorktrees {
         let own = self.own_tools(project, shared, &path).map_err(unusable)?;
         if is_new {
             own.executor(own.options.clone()).fill_worktree().await?;
-            let states = StateDir::open(&project.workspace, &path).map_err(|it| unusable(it.into()))?;
+            let states =
+                StateDir::open(&project.workspace, &path).map_err(|it| unusable(it.into()))?;
             states.remove(UNFINISHED).map_err(|it| unusable(it.into()))?;
         }
         Ok(own)
@@ -112,9 +113,8 @@ impl SessionWorktrees {
 /// Whether a worktree is there with all of its files.
 fn is_whole(path: &Path) -> bool {
     let Ok(worktree) = Workspace::open(path) else { return false };
-    let has = |name: &str| {
-        worktree.resolve(name).is_ok_and(|path| worktree.metadata(&path).is_ok())
-    };
+    let has =
+        |name: &str| worktree.resolve(name).is_ok_and(|path| worktree.metadata(&path).is_ok());
     has(LINK) && !has(UNFINISHED)
 }
 

@@ -29,8 +29,6 @@ Examples:
 
 /// The variable that names the database, so that no password stands on a command line.
 const DATABASE: &str = "TOOLKILN_DATABASE";
-/// Connections to the database of one replica.
-const CONNECTIONS: u32 = 16;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -86,7 +84,10 @@ impl FromStr for NamedProject {
             Some((name, root)) if is_plain(name) && !root.is_empty() => {
                 Ok(Self { name: name.to_owned(), root: PathBuf::from(root) })
             }
-            _ => Err("a project is NAME=DIR; a name has letters, digits, `-`, `_` and `.`".to_owned()),
+            _ => {
+                Err("a project is NAME=DIR; a name has letters, digits, `-`, `_` and `.`"
+                    .to_owned())
+            }
         }
     }
 }
@@ -106,8 +107,7 @@ async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
     let url = args.database.clone().or_else(|| environment::variable(DATABASE));
     let url = url.with_context(|| format!("name the database with --database or in {DATABASE}"))?;
     let name = args.replica.clone().unwrap_or_else(|| site.url().to_owned());
-    let options = PostgresOptions { connections: CONNECTIONS, ..PostgresOptions::new(url, name) };
-    let database = PostgresDatabase::open(options).await?;
+    let database = PostgresDatabase::open(PostgresOptions::new(url, name)).await?;
     let mut projects = Vec::new();
     let mut secrets = None;
     for named in &args.projects {
@@ -148,9 +148,9 @@ async fn served_project(
     }
     let (vocabulary, role) = (args.vocabulary, args.role.clone());
     let scope = Scope { root: Some(named.root.clone()), vocabulary, role };
-    let worktrees = args.worktrees.then(|| {
-        SessionWorktrees::new(scope.clone(), args.approval.clone(), args.model.layer())
-    });
+    let worktrees = args
+        .worktrees
+        .then(|| SessionWorktrees::new(scope.clone(), args.approval.clone(), args.model.layer()));
     let serving = ServedRoot {
         root: named.root.clone(),
         project,

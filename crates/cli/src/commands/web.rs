@@ -187,8 +187,15 @@ impl ServedRoot<'_> {
         };
         let approves_all = approval.yes;
         let tools = parts.tools.clone();
-        let configured =
-            ConfiguredProject { project, chosen, mentions, sandbox, approves_all, tools, worktrees };
+        let configured = ConfiguredProject {
+            project,
+            chosen,
+            mentions,
+            sandbox,
+            approves_all,
+            tools,
+            worktrees,
+        };
         Ok(ServedProject::new(name, parts, Arc::new(configured)))
     }
 }
@@ -318,7 +325,9 @@ impl ProjectPort for ConfiguredProject {
     async fn tools_for(&self, session: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
         match &self.worktrees {
             None => Ok(None),
-            Some(worktrees) => worktrees.tools_for(&self.project, &self.tools, session).await.map(Some),
+            Some(worktrees) => {
+                worktrees.tools_for(&self.project, &self.tools, session).await.map(Some)
+            }
         }
     }
 
