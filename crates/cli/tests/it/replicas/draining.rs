@@ -16,6 +16,7 @@ fn a_replica_that_is_asked_to_end_lets_its_turn_end_and_leaves_the_rest_to_other
     let mut watcher = second.watch(&format!("{session}:0"));
     first.say(&session, "Count");
     watcher.until("the turn", |seen| is_in(seen, &session, "working"));
+    replicas.model.watch().wait_for_calls(1);
     assert!(second.say(&session, "Then this")["queued"].is_u64());
     first.signal(Signal::TERM);
     gate.open();
@@ -38,6 +39,7 @@ fn a_turn_that_takes_too_long_is_interrupted_and_the_session_is_free_at_once() {
     let mut watcher = second.watch(&format!("{session}:0"));
     first.say(&session, "Go on for ever");
     watcher.until("the turn", |seen| is_in(seen, &session, "working"));
+    replicas.model.watch().wait_for_calls(1);
     assert_eq!(first.terminate(), Some(143));
     second.say(&session, "Next");
     watcher.until("the answer", |seen| {

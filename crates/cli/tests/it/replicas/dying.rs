@@ -61,6 +61,7 @@ fn a_message_that_waits_at_a_replica_that_is_killed_is_worked_on_by_another() {
     let session = first.begin();
     let mut watcher = second.watch(&format!("{session}:0"));
     first.say(&session, "Go on for ever");
+    replicas.model.watch().wait_for_calls(1);
     assert!(first.say(&session, "Then this")["queued"].is_u64());
     first.kill();
     watcher.until("the answer", |seen| {
