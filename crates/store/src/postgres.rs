@@ -130,9 +130,9 @@ impl PostgresDatabase {
         let pool = connect::pool(connect.clone(), &place, options.connections).await?;
         migrate::migrate(&pool, &place).await?;
         let presence = Arc::new(Presence::new(options.name, options.addr)?);
-        let joined = presence.join(&pool).await;
+        let joined = presence.join(&presence.id(), &pool).await;
         joined.map_err(|error| place.error("joining the replicas", &error))?;
-        presence::keep(presence.clone(), connect)?;
+        presence::keep(presence.clone(), connect).await?;
         let hints = Arc::new(HintSender::new(presence.hints().clone()));
         hints::start(&hints, &pool);
         let clock = options.clock;

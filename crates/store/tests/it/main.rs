@@ -7,6 +7,7 @@
 mod basics;
 mod damage;
 mod events;
+mod exchange;
 mod kill;
 mod learning;
 mod leases;
