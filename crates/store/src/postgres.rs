@@ -11,13 +11,15 @@ mod learn;
 mod lease;
 mod manage;
 mod migrate;
+mod partitions;
 mod presence;
 mod read;
 mod search;
 mod write;
 
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,8 +28,10 @@ use sqlx::PgPool;
 
 use self::connect::Place;
 use self::hints::HintSender;
+pub use self::partitions::Removed;
 use self::presence::{HeldLease, Presence};
 use crate::id::now_ms;
+use crate::months::Month;
 use crate::{
     CheckMode, CheckReport, DayStats, DaysFilter, Favourites, FoundMessages, Imported, Lease,
     ListFilter, Loaded, SessionId, SessionInfo, Stats, StatsFilter, Store, StoreError,
@@ -102,9 +106,15 @@ struct Inner {
     presence: Arc<Presence>,
     hints: Arc<HintSender>,
     clock: Clock,
+    /// Months whose partition is known to be there.
+    months: Mutex<HashSet<Month>>,
 }
 
 impl Inner {
+    fn months(&self) -> MutexGuard<'_, HashSet<Month>> {
+        self.months.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn now(&self) -> i64 {
         (self.clock)()
     }
@@ -130,13 +140,17 @@ impl PostgresDatabase {
         let pool = connect::pool(connect.clone(), &place, options.connections).await?;
         migrate::migrate(&pool, &place).await?;
         let presence = Arc::new(Presence::new(options.name, options.addr)?);
-        let joined = presence.join(&pool).await;
+        let joined = presence.join(&presence.id(), &pool).await;
         joined.map_err(|error| place.error("joining the replicas", &error))?;
-        presence::keep(presence.clone(), connect)?;
+        presence::keep(presence.clone(), connect).await?;
         let hints = Arc::new(HintSender::new(presence.hints().clone()));
         hints::start(&hints, &pool);
         let clock = options.clock;
-        Ok(Self { inner: Arc::new(Inner { pool, place, presence, hints, clock }) })
+        let months = Mutex::default();
+        let inner = Arc::new(Inner { pool, place, presence, hints, clock, months });
+        let made = partitions::make_ahead(&inner).await;
+        made.map_err(|error| inner.place.error("preparing the database", &error))?;
+        Ok(Self { inner })
     }
 
     /// The sessions of one project.

@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, Connection as _};
 use super::PostgresStore;
 use super::connect::is_lost_connection;
 use super::lease::claim;
+use super::partitions::make_for;
 use super::read::{inspect_session, not_found};
 use super::write::{EventColumns, Said, append, storable};
 use crate::find::{MIN_ID_PIECE, the_one};
@@ -70,6 +71,7 @@ async fn insert_once(
     id: &SessionId,
     rows: &[Row],
 ) -> Result<(), sqlx::Error> {
+    make_for(&store.inner, id).await?;
     let mut conn = store.inner.pool.acquire().await?;
     let mut tx = conn.begin().await?;
     if let Some(SummaryOfRows { span, opened, summary }) = SummaryOfRows::new(rows) {

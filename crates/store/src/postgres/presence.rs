@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, oneshot};
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -198,6 +198,7 @@ impl Presence {
     /// Joins the replicas. Rows of those that died long ago are removed.
     pub(super) async fn join<'c>(
         &self,
+        id: &str,
         executor: impl sqlx::PgExecutor<'c>,
     ) -> Result<(), sqlx::Error> {
         let sql = format!(
@@ -205,7 +206,6 @@ impl Presence {
              INSERT INTO replicas (id, name, addr, host, pid, seen) \
              VALUES ($1, $2, $3, $4, $5, clock_timestamp())"
         );
-        let id = self.id();
         let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id).bind(&self.name);
         let query = query.bind(&self.addr).bind(&self.owner.host).bind(i64::from(self.owner.pid));
         query.execute(executor).await?;
@@ -220,16 +220,24 @@ impl Life {
     }
 }
 
-/// Keeps the presence of a replica that has joined, on a thread of its own, until it is closed.
-pub(super) fn keep(presence: Arc<Presence>, options: PgConnectOptions) -> Result<(), StoreError> {
+/// Keeps the presence of a replica that has joined, on a thread of its own, until it is closed. Returns when it
+/// listens, so that no hint of what is written from here on is missed.
+pub(super) async fn keep(
+    presence: Arc<Presence>,
+    options: PgConnectOptions,
+) -> Result<(), StoreError> {
     let failed = |error: std::io::Error| StoreError::failed("starting the replica", error);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed)?;
+    let (listens, ready) = oneshot::channel();
     let run = move || {
         let closed = presence.closed.clone();
-        let _ = runtime.block_on(closed.run_until_cancelled(Beats::run(&presence, options)));
+        let beats = Beats::run(&presence, options, listens);
+        let _ = runtime.block_on(closed.run_until_cancelled(beats));
     };
     std::thread::Builder::new().name("store-replica".into()).spawn(run).map_err(failed)?;
+    // If the first beat fails, the next ones are tried in the background.
+    let _ = ready.await;
     Ok(())
 }
 
@@ -237,13 +245,17 @@ struct Beats<'a> {
     presence: &'a Presence,
     options: PgConnectOptions,
     listener: Option<PgListener>,
+    /// Whether hints may have been lost that nobody was told of.
+    has_missed: bool,
     /// When the last beat that was answered was sent.
     answered: Instant,
 }
 
 impl Beats<'_> {
-    async fn run(presence: &Presence, options: PgConnectOptions) {
-        let mut beats = Beats { presence, options, listener: None, answered: Instant::now() };
+    async fn run(presence: &Presence, options: PgConnectOptions, listens: oneshot::Sender<()>) {
+        let mut listens = Some(listens);
+        let answered = Instant::now();
+        let mut beats = Beats { presence, options, listener: None, has_missed: false, answered };
         loop {
             let sent = Instant::now();
             let limit = match presence.lost().is_cancelled() {
@@ -252,13 +264,23 @@ impl Beats<'_> {
                     .min(BEAT_TIMEOUT),
             };
             match timeout(limit, beats.beat()).await {
-                Ok(Ok(true)) => beats.answered = sent,
+                Ok(Ok(true)) => {
+                    beats.answered = sent;
+                    if std::mem::take(&mut beats.has_missed) {
+                        // Without a receiver nothing is missed.
+                        let _ = presence.hints.send(Hint::Missed);
+                    }
+                }
                 // Others have declared it dead and removed it.
                 Ok(Ok(false)) => presence.lose(),
                 Ok(Err(_)) | Err(_) => beats.listener = None,
             }
             if beats.answered.elapsed() >= LOST_AFTER {
                 presence.lose();
+            }
+            if let Some(listens) = listens.take() {
+                // Whoever opened the database may have stopped waiting.
+                let _ = listens.send(());
             }
             beats.hear_until(sent + BEAT).await;
         }
@@ -276,8 +298,8 @@ impl Beats<'_> {
             let Ok(next) = Life::new() else { return Ok(false) };
             let drop = "DELETE FROM replicas WHERE id = $1";
             sqlx::query(drop).bind(&life.id).execute(&mut *listener).await?;
+            presence.join(&next.id, listener).await?;
             *presence.life() = next;
-            presence.join(listener).await?;
             return Ok(true);
         }
         let beat = "UPDATE replicas SET seen = clock_timestamp() WHERE id = $1";
@@ -293,9 +315,8 @@ impl Beats<'_> {
             let mut listener = PgListener::connect_with(&pool).await?;
             listener.eager_reconnect(false);
             listener.listen(CHANNEL).await?;
-            // Nobody listens if there is no receiver, and then nothing is missed.
-            let _ = self.presence.hints.send(Hint::Missed);
             self.listener = Some(listener);
+            self.has_missed = true;
         }
         self.listener.as_mut().ok_or(sqlx::Error::WorkerCrashed)
     }

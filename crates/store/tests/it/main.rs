@@ -7,10 +7,13 @@
 mod basics;
 mod damage;
 mod events;
+mod exchange;
+mod history;
 mod kill;
 mod learning;
 mod leases;
 mod long_events;
+mod old_sessions;
 mod postgres_rows;
 mod round_trip;
 mod searching;
