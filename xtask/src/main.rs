@@ -63,6 +63,9 @@ Commands:
   interop languages       Imports of C# beside Roslyn, renames and impacts beside language servers.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
+  soak replicas [--seconds N] [--sessions N] [--watchers N] [--debug]
+                          Three replicas of `toolkiln serve` on one PostgreSQL, 200 sessions and 1,000 watchers for a
+                          minute, or N seconds, then as long with a replica killed every few seconds.
   symbols                 Definitions in many packages beside ctags and each language's own parser.
   vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
 ";
@@ -123,6 +126,9 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {
             soak::run(minutes.parse().unwrap_or(soak::DEFAULT_MINUTES))
+        }
+        ["soak", "replicas", ref options @ ..] => {
+            soak::replicas::Load::parse(options).and_then(|load| soak::replicas::run(&load))
         }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

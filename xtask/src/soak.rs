@@ -1,5 +1,7 @@
 //! `cargo xtask soak`: what the tests do for seconds, for an hour.
 
+pub(crate) mod replicas;
+
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 

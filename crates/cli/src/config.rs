@@ -83,7 +83,7 @@ pub(crate) struct Config {
 }
 
 /// What the command line says about configuration.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FlagLayer(Vec<Given>);
 
 impl FlagLayer {

@@ -15,7 +15,7 @@ mod sessions;
 mod stream;
 mod tools;
 
-pub(crate) use approvals::{QuestionBrief, QuestionNames};
+pub(crate) use approvals::{QuestionBrief, QuestionNames, answer_equal};
 pub(crate) use sessions::SessionBrief;
 pub(crate) use stream::EVENT_STREAM;
 

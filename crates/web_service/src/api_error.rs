@@ -166,7 +166,21 @@ impl From<HubError> for ApiError {
             HubError::Working => Self::new(StatusCode::CONFLICT, "WORKING", message),
             HubError::TooManyOpen => Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message),
             HubError::QueueFull => Self::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", message),
-            HubError::NotPaused | HubError::Withdrawn => Self::conflict(message),
+            HubError::NotPaused
+            | HubError::Withdrawn
+            | HubError::NotWaiting
+            | HubError::AnsweredAlready => Self::conflict(message),
+            HubError::NotWorking => Self::new(StatusCode::CONFLICT, HubError::NOT_WORKING, message),
+            HubError::NoAnswer => Self::new(StatusCode::SERVICE_UNAVAILABLE, "NO_ANSWER", message),
+            HubError::NotUnderstood { .. } => {
+                Self::new(StatusCode::NOT_IMPLEMENTED, "NOT_UNDERSTOOD", message)
+            }
+            HubError::Refused { status, code, .. } => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::CONFLICT);
+                Self::new(status, &code, message)
+            }
+            HubError::Named(error) => error.into(),
+            HubError::NoReplicas | HubError::NoRandomness => Self::internal(message),
             HubError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "CLOSING", message),
             HubError::NotWritten { .. } => Self::internal(message),
         }

@@ -40,6 +40,8 @@ const SMALL_BODY: usize = 1024 * 1024;
 const LARGE_BODIES: usize = 4;
 /// Streams at a time, so that there are connections and descriptors left for requests. A page has one.
 const MOST_STREAMS: usize = 400;
+/// The same for a replica of a service that many people use.
+const MOST_TEAM_STREAMS: usize = 8_000;
 
 /// Where the page is.
 const PAGE: &str = "/";
@@ -63,6 +65,7 @@ pub struct WebApp {
     refusals: Mutex<RateLimit>,
     large_bodies: Semaphore,
     streams: Arc<Semaphore>,
+    most_streams: usize,
     log: WebLog,
 }
 
@@ -77,6 +80,7 @@ impl WebApp {
         let (code, kept) = OneTimeCode::generate(seconds())?;
         let now = Instant::now();
         let requests = || Mutex::new(RateLimit::new(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, now));
+        let most_streams = if hub.is_shared() { MOST_TEAM_STREAMS } else { MOST_STREAMS };
         let app = Self {
             hub,
             closing: CancellationToken::new(),
@@ -88,7 +92,8 @@ impl WebApp {
             unknown: requests(),
             refusals: Mutex::new(RateLimit::new(REFUSALS_PER_SECOND, REFUSALS_AT_ONCE, now)),
             large_bodies: Semaphore::new(LARGE_BODIES),
-            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            streams: Arc::new(Semaphore::new(most_streams)),
+            most_streams,
             log,
         };
         Ok((Arc::new(app), code))
@@ -107,7 +112,7 @@ impl WebApp {
     /// Room for one more stream, until it is dropped.
     pub(crate) fn room_for_stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
-            let message = format!("{MOST_STREAMS} streams are open already");
+            let message = format!("{} streams are open already", self.most_streams);
             ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message)
         })
     }

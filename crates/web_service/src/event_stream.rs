@@ -153,13 +153,17 @@ impl EventStream {
         if !self.follows_all {
             return;
         }
-        for live in self.hub.live_sessions() {
-            let is_new = self.cursor.position(live.id()).is_none();
+        for open in self.hub.open_sessions() {
+            let is_new = self.cursor.position(open.id()).is_none();
             if is_new && self.cursor.len() >= MAX_FOLLOWED {
                 self.leave_closed();
             }
-            if is_new && self.cursor.len() < MAX_FOLLOWED && live.feed().load().await.is_ok() {
-                self.follow(Arc::clone(live.feed()), live.opened_at());
+            if !is_new || self.cursor.len() >= MAX_FOLLOWED {
+                continue;
+            }
+            let feed = open.feed(&self.hub);
+            if feed.load().await.is_ok() {
+                self.follow(feed, open.opened_at());
             }
         }
     }
@@ -169,7 +173,7 @@ impl EventStream {
         let Self { hub, cursor, followed, at, .. } = self;
         followed.retain(|FollowedSession { feed, known }| {
             let is_told = feed.with(|feed| feed.revision()) == known.revision;
-            let stays = !is_told || hub.live_session(feed.id()).is_some();
+            let stays = !is_told || hub.open_session(feed.id()).is_some();
             if !stays {
                 cursor.leave(feed.id());
             }
@@ -179,8 +183,8 @@ impl EventStream {
     }
 
     fn changed_state(&mut self) -> Option<Bytes> {
-        for live in self.hub.live_sessions() {
-            let brief = SessionBrief::of(&live);
+        for open in self.hub.open_sessions() {
+            let brief = open.brief();
             if self.states.get(&brief.id) != Some(&brief) {
                 let told = event(None, "session", &brief);
                 self.states.insert(brief.id.clone(), brief);
@@ -189,7 +193,7 @@ impl EventStream {
         }
         let gone = self.states.keys().find(|id| {
             let id: Result<SessionId, _> = id.parse();
-            id.is_ok_and(|id| self.hub.live_session(&id).is_none())
+            id.is_ok_and(|id| self.hub.open_session(&id).is_none())
         });
         let gone = gone.cloned()?;
         let brief = self.states.remove(&gone)?;

@@ -4,11 +4,15 @@
 //! connected. All others are read from the store. The hub tells of every change by one signal; what
 //! has changed, each reader finds out by itself, so that no reader can hold up another.
 
+mod agent_change;
+mod conversation;
 mod hub_error;
 mod live_session;
+mod live_shared;
 mod live_task;
 mod project_port;
 mod queue_room;
+mod replicas;
 mod session_feed;
 mod shared_rules;
 
@@ -16,7 +20,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use protocol::Content;
 use session::{ApprovalManager, Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -25,12 +28,17 @@ use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor,
 
 use crate::cursor::MAX_FOLLOWED;
 
+pub(crate) use agent_change::{AgentChange, AgentNames};
+pub(crate) use conversation::text_of;
 pub use hub_error::HubError;
-pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
+pub(crate) use live_session::{LiveSession, LiveState, Sent};
+use live_shared::Delivered;
 pub use project_port::{
     AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable,
     MentionableKind, ProjectPort,
 };
+pub use replicas::ReplicaOptions;
+pub(crate) use replicas::{OpenSession, QueuedText, ReplicaLink, RequestKey};
 pub(crate) use session_feed::SessionFeed;
 use shared_rules::SharedRules;
 
@@ -78,6 +86,17 @@ impl ServedProject {
         let console = Console { approvals, executor, room };
         let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
         Self { name, parts, port, console, rules, agents, agent_executor }
+    }
+
+    /// What this session of the project is made of.
+    async fn parts_for(&self, id: &SessionId) -> Result<SessionParts, HubError> {
+        let mut parts = self.parts.clone();
+        if let Some(tools) = self.port.tools_for(id).await? {
+            parts.root = tools.code.workspace().canonical_path().display().to_string();
+            parts.tools = tools;
+            parts.tools.options.rule_keeper = Some(self.rules.clone());
+        }
+        Ok(parts)
     }
 
     /// Where other agents call tools.
@@ -155,11 +174,13 @@ pub struct SessionHub {
     feeds: Mutex<HashMap<SessionId, Weak<SessionFeed>>>,
     /// What clients have chosen for sessions, which holds also after a session was closed here because
     /// nothing happened in it.
-    choices: Mutex<HashMap<SessionId, AgentChange>>,
+    choices: Mutex<HashMap<SessionId, AgentNames>>,
     /// Held while a session is opened: two clients that want the same one get the same one.
     opening: tokio::sync::Mutex<IsClosed>,
     /// Counts how often sessions were used, to tell which was not for long.
     uses: AtomicU64,
+    /// The other replicas of the service, if it can have any.
+    link: Option<Arc<ReplicaLink>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,6 +193,21 @@ enum IsClosed {
 impl SessionHub {
     /// A hub for these projects.
     pub fn new(projects: Vec<ServedProject>) -> Arc<Self> {
+        Self::with_link(projects, None)
+    }
+
+    /// The hub of one of several replicas. The sessions of the projects are in the store of its exchange.
+    pub fn shared(mut projects: Vec<ServedProject>, options: ReplicaOptions) -> Arc<Self> {
+        for project in &mut projects {
+            project.parts.exchange = Some(Arc::clone(&options.exchange));
+        }
+        let link = ReplicaLink::new(options);
+        let hub = Self::with_link(projects, Some(Arc::clone(&link)));
+        replicas::watch(&hub, &link);
+        hub
+    }
+
+    fn with_link(projects: Vec<ServedProject>, link: Option<Arc<ReplicaLink>>) -> Arc<Self> {
         let hub = Arc::new(Self {
             projects: projects.into_iter().map(Arc::new).collect(),
             signal: HubSignal::default(),
@@ -180,6 +216,7 @@ impl SessionHub {
             choices: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
             uses: AtomicU64::default(),
+            link,
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
@@ -191,6 +228,19 @@ impl SessionHub {
             });
         }
         hub
+    }
+
+    /// Whether there can be other replicas.
+    pub fn is_shared(&self) -> bool {
+        self.link.is_some()
+    }
+
+    pub(crate) fn link(&self) -> Option<&Arc<ReplicaLink>> {
+        self.link.as_ref()
+    }
+
+    fn linked(&self) -> Result<&Arc<ReplicaLink>, HubError> {
+        self.link().ok_or(HubError::NoReplicas)
     }
 
     /// Tells of every change.
@@ -238,6 +288,9 @@ impl SessionHub {
         if let Some(live) = self.live_session(id) {
             return Ok(Arc::clone(live.project()));
         }
+        if let Some(remote) = self.remote_session(id) {
+            return Ok(Arc::clone(remote.project()));
+        }
         for project in &self.projects {
             if project.parts.store.entry(id, 1).await?.is_some() {
                 return Ok(Arc::clone(project));
@@ -257,22 +310,25 @@ impl SessionHub {
     }
 
     /// Begins a session. It is in the store when this returns.
-    pub async fn begin(
+    pub(crate) async fn begin(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
-        choice: AgentChange,
+        choice: AgentNames,
     ) -> Result<Arc<LiveSession>, HubError> {
-        let mut parts = project.parts.clone();
-        choice.clone().apply(&mut parts);
+        let change = AgentChange::named(project, &choice).await?;
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
+        self.refuse_if_draining()?;
         self.make_room().await?;
-        let mut session = Session::begin(parts).await?;
+        let id = SessionId::generate()?;
+        let mut parts = project.parts_for(&id).await?;
+        change.apply(&mut parts);
+        let sharing = self.sharing();
+        let mut session = Session::begin_as(parts, id)?;
         let feed = self.feed(project, session.id());
         let sources = live_task::Sources::of(&session);
         session.store_now().await?;
-        self.choose(session.id(), choice);
-        Ok(self.run(project, session, feed, sources))
+        Ok(self.run(project, session, feed, sources, sharing, choice))
     }
 
     /// The session, open here. One that is not is taken up from the store.
@@ -283,64 +339,42 @@ impl SessionHub {
             live.is_used(self.next_use());
             return Ok(live);
         }
+        self.refuse_if_draining()?;
         let project = self.project_of(id).await?;
         self.make_room().await?;
-        let mut parts = project.parts.clone();
-        if let Some(choice) = self.choices().get(id).cloned() {
-            choice.apply(&mut parts);
+        let choice = self.choice_of(id).await?;
+        let mut parts = project.parts_for(id).await?;
+        // What was chosen elsewhere may not be there here.
+        if let Ok(change) = AgentChange::named(&project, &choice).await {
+            change.apply(&mut parts);
         }
+        let sharing = self.sharing();
         let (session, _) = Session::resume(parts, id.clone()).await?;
         let feed = self.feed(&project, id);
         let sources = live_task::Sources::of(&session);
         // What resuming has written is in the store, and what is written from now on is told.
         feed.refresh().await?;
-        Ok(self.run(&project, session, feed, sources))
+        Ok(self.run(&project, session, feed, sources, sharing, choice))
     }
 
-    /// Says something in a session, which is taken up from the store if it is not open here.
-    pub async fn send(
-        self: &Arc<Self>,
-        id: &SessionId,
-        content: Vec<Content>,
-    ) -> Result<Sent, HubError> {
-        loop {
-            let live = self.open(id).await?;
-            match live.send(content.clone()).await {
-                // It was closed just now because nothing happened in it.
-                Err(HubError::Closing) => live.close().await,
-                sent => return sent,
-            }
-        }
+    /// The right to share a session that is about to be claimed.
+    fn sharing(&self) -> Option<live_task::Sharing> {
+        let link = Arc::clone(self.link()?);
+        let lost = link.exchange.lost();
+        Some(live_task::Sharing { link, lost })
     }
 
-    /// Has a session go on with another model, or in another role. It is taken up from the store if it is
-    /// not open here.
-    pub async fn change(
-        self: &Arc<Self>,
-        id: &SessionId,
-        change: AgentChange,
-    ) -> Result<(), HubError> {
-        loop {
-            let live = self.open(id).await?;
-            match live.change(change.clone()).await {
-                // It was closed just now because nothing happened in it.
-                Err(HubError::Closing) => live.close().await,
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    self.choose(id, change);
-                    return Ok(());
-                }
-            }
-        }
+    fn refuse_if_draining(&self) -> Result<(), HubError> {
+        if self.is_draining() { Err(HubError::Closing) } else { Ok(()) }
     }
 
-    fn choose(&self, id: &SessionId, choice: AgentChange) {
-        if choice.model.is_some() || choice.role.is_some() {
+    fn choose(&self, id: &SessionId, choice: AgentNames) {
+        if !choice.is_empty() {
             self.choices().entry(id.clone()).or_default().extend(choice);
         }
     }
 
-    fn choices(&self) -> MutexGuard<'_, HashMap<SessionId, AgentChange>> {
+    fn choices(&self) -> MutexGuard<'_, HashMap<SessionId, AgentNames>> {
         self.choices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -350,15 +384,18 @@ impl SessionHub {
         session: Session,
         feed: Arc<SessionFeed>,
         sources: live_task::Sources,
+        sharing: Option<live_task::Sharing>,
+        choice: AgentNames,
     ) -> Arc<LiveSession> {
-        let (live, commands) =
-            LiveSession::new(Arc::clone(project), &session, feed, self.signal.clone());
+        let (live, commands) = LiveSession::new(Arc::clone(project), &session, feed);
         let live = Arc::new(live);
+        self.choose(session.id(), choice.clone());
+        live.choose(choice);
         live.is_used(self.next_use());
         self.live().insert(live.id().clone(), Arc::clone(&live));
         let hub = Arc::downgrade(self);
-        live_task::spawn(hub, Arc::clone(&live), session, sources, commands);
-        self.signal.tell();
+        live_task::spawn(hub, Arc::clone(&live), session, sources, commands, sharing);
+        live.feed().tell();
         live
     }
 
@@ -411,8 +448,12 @@ impl SessionHub {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn known_feeds(&self) -> Vec<Arc<SessionFeed>> {
+        self.feeds().values().filter_map(Weak::upgrade).collect()
+    }
+
     /// Closes a session here and deletes it.
-    pub async fn delete(&self, id: &SessionId) -> Result<(), HubError> {
+    async fn delete_here(&self, id: &SessionId) -> Result<(), HubError> {
         let _opening = self.opening.lock().await;
         let project = self.project_of(id).await?;
         if let Some(live) = self.live_session(id) {
@@ -420,11 +461,16 @@ impl SessionHub {
         }
         project.parts.store.delete(id).await?;
         self.choices().remove(id);
+        self.gone(id);
+        Ok(())
+    }
+
+    /// Tells that a session was deleted.
+    fn gone(&self, id: &SessionId) {
         if let Some(feed) = self.known_feed(id) {
             feed.deleted();
         }
         self.signal.tell();
-        Ok(())
     }
 
     /// Ends all turns, and releases all sessions. Nothing is opened any more.
@@ -440,7 +486,10 @@ impl SessionHub {
 
     pub(crate) fn forget(&self, id: &SessionId) {
         self.live().remove(id);
-        self.signal.tell();
+        match self.known_feed(id) {
+            Some(feed) => feed.tell(),
+            None => self.signal.tell(),
+        }
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<LiveSession>>> {

@@ -38,7 +38,7 @@ pub use credentials::{
 };
 pub use hub::{
     AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus,
-    Mentionable, MentionableKind, ProjectPort, ServedProject, SessionHub,
+    Mentionable, MentionableKind, ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 pub use openapi::document;
 pub use server::{ListenError, Listeners, listen, serve};

@@ -19,7 +19,7 @@ use crate::api::SessionBrief;
 use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::event_stream::{BEAT, framed};
-use crate::hub::{HubChanges, LiveSession, ServedProject, SessionFeed, SessionHub};
+use crate::hub::{OpenSession, ServedProject, SessionFeed, SessionHub};
 
 /// The stream of one client.
 pub(crate) struct LogStream {
@@ -27,7 +27,8 @@ pub(crate) struct LogStream {
     project: Arc<ServedProject>,
     feed: Arc<SessionFeed>,
     closing: CancellationToken,
-    signal: watch::Receiver<HubChanges>,
+    /// Tells of changes of this session.
+    changes: watch::Receiver<u64>,
     /// The client has the log up to here.
     sent: u64,
     /// The agent of the session, while it is open here.
@@ -40,7 +41,6 @@ pub(crate) struct LogStream {
 
 /// An agent and what its tools tell beside the log. Another model is another agent.
 struct FollowedAgent {
-    live: Arc<LiveSession>,
     approvals: Arc<ApprovalManager>,
     activity: Subscription,
 }
@@ -49,17 +49,17 @@ impl LogStream {
     /// The log from after an entry on.
     pub(crate) async fn open(app: &WebApp, id: &SessionId, after: u64) -> Result<Self, ApiError> {
         let hub = Arc::clone(&app.hub);
-        // Before anything is looked at, so that no change falls in between.
-        let signal = hub.signal().watch();
         let project = hub.project_of(id).await?;
         let feed = hub.feed(&project, id);
+        // Before anything is looked at, so that no change falls in between.
+        let changes = feed.watch();
         feed.load().await?;
         Ok(Self {
             hub,
             project,
             feed,
             closing: app.closing.clone(),
-            signal,
+            changes,
             sent: after,
             agent: None,
             questions: None,
@@ -71,7 +71,7 @@ impl LogStream {
     /// The next event; none when the service ends or the session is deleted.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            self.signal.borrow_and_update();
+            self.changes.borrow_and_update();
             // A client that connects again is told that there is no such session.
             if self.feed.is_deleted() {
                 return None;
@@ -89,7 +89,7 @@ impl LogStream {
             tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return None,
-                changed = self.signal.changed() => changed.ok()?,
+                changed = self.changes.changed() => changed.ok()?,
                 Some(event) = next_activity(&mut self.agent) => {
                     return Some(event_of("activity", None, &*event));
                 }
@@ -113,7 +113,7 @@ impl LogStream {
         if !is_same {
             self.agent = live.zip(approvals).map(|(live, approvals)| {
                 let activity = live.executor().activity().subscribe_all();
-                FollowedAgent { live, approvals, activity }
+                FollowedAgent { approvals, activity }
             });
         }
     }
@@ -122,6 +122,9 @@ impl LogStream {
         let through = self.feed.with(|feed| feed.through());
         while self.sent < through {
             self.sent += 1;
+            if let Some(entry) = self.feed.recent(self.sent) {
+                return Ok(Some(event_of("entry", Some(self.sent), &*entry)));
+            }
             let entry = self.project.parts.store.entry(self.feed.id(), self.sent).await?;
             // One that is missing is damaged for good.
             if let Some(entry) = entry {
@@ -132,18 +135,18 @@ impl LogStream {
     }
 
     fn changed_questions(&mut self) -> Option<Bytes> {
-        let approvals = self.agent.as_ref().map(|agent| &agent.approvals);
-        let names = approvals.map(|approvals| approvals.pending_names()).unwrap_or_default();
+        let open = self.hub.open_session(self.feed.id());
+        let names = open.as_ref().map(OpenSession::question_names).unwrap_or_default();
         if self.questions.as_ref() == Some(&names) {
             return None;
         }
         self.questions = Some(names);
-        let open = approvals.map(|approvals| approvals.pending()).unwrap_or_default();
+        let open = open.as_ref().map(OpenSession::questions).unwrap_or_default();
         Some(event_of("questions", None, &open))
     }
 
     fn changed_state(&mut self) -> Option<Bytes> {
-        let brief = self.agent.as_ref().map(|agent| SessionBrief::of(&agent.live));
+        let brief = self.hub.open_session(self.feed.id()).map(|open| open.brief());
         if brief.is_none() || self.brief == brief {
             return None;
         }

@@ -26,6 +26,8 @@ use crate::strangers::{ClientConnection, Strangers};
 
 /// Connections at a time. Each costs a task and a few kilobytes; those beyond wait to be accepted.
 const MAX_CONNECTIONS: usize = 1024;
+/// The same for a replica of a service that many people use.
+const MAX_TEAM_CONNECTIONS: usize = 16 * 1024;
 /// How long the head of a request may take: a client that sends a byte now and then is cut.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a head, which holds at most one cursor and one token.
@@ -120,7 +122,8 @@ async fn beside(own: SocketAddr) -> (Option<TcpListener>, &'static [&'static str
     }
 }
 
-/// Serves until `stop`, then ends all turns and releases all sessions.
+/// Serves until `stop`, then ends all turns and releases all sessions. A replica of a shared service goes on to answer
+/// while its turns end.
 pub fn serve(
     listeners: Listeners,
     app: Arc<WebApp>,
@@ -132,7 +135,10 @@ pub fn serve(
 
 async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
     let router = router(Arc::clone(&app), api::routes());
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let most = if app.hub.is_shared() { MAX_TEAM_CONNECTIONS } else { MAX_CONNECTIONS };
+    let room = Arc::new(Semaphore::new(most));
+    let drained = drained(Arc::clone(&app), stop.clone());
+    let mut drained = std::pin::pin!(drained);
     let connections = TaskTracker::new();
     let mut strangers = Strangers::default();
     loop {
@@ -142,7 +148,7 @@ async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationT
         };
         let (permit, accepted) = tokio::select! {
             biased;
-            () = stop.cancelled() => break,
+            () = &mut drained => break,
             accepted = accepting => accepted,
         };
         match accepted {
@@ -164,6 +170,12 @@ async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationT
     connections.close();
     // A client that does not read its answer does not hold up the end.
     let _ = tokio::time::timeout(CLOSING_TIME, connections.wait()).await;
+}
+
+/// Returns when the service is to end and, if there are other replicas, its turns have ended.
+async fn drained(app: Arc<WebApp>, stop: CancellationToken) {
+    stop.cancelled().await;
+    app.hub.drain().await;
 }
 
 async fn connection(

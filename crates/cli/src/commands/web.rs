@@ -15,9 +15,10 @@ use protocol::{ApprovalRequest, ErrorCode, ToolError};
 use providers::catalogue::{ENDPOINTS, Endpoint, ModelSelection};
 use sandbox::Launcher;
 use session::Model;
+use store::{SessionId, Store};
 use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
-use tool_system::Vocabulary;
+use tool_system::ProjectTools;
 use web_service::{
     AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus,
     Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
@@ -29,11 +30,12 @@ use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
 use crate::chat::slash_commands::{OfferedCommand, is_command, offered};
 use crate::config::Keys;
-use crate::conversation::session_parts;
+use crate::conversation::{session_parts, session_parts_in};
 use crate::interrupt::StopSignal;
 use crate::model_choice::{Chosen, chosen, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
+use crate::session_worktrees::SessionWorktrees;
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
 use crate::{browser, custom_tools, environment, output};
@@ -109,7 +111,16 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
             let renew = args.new_tokens || are_exposed;
             kept = Some((kept_secrets(&states, renew)?, states, path));
         }
-        projects.push(served_project(args, root, project, &projects).await?);
+        let serving = ServedRoot {
+            root,
+            project,
+            name: None,
+            store: None,
+            worktrees: None,
+            scope: &args.scope,
+            approval: &args.approval,
+        };
+        projects.push(serving.served(&projects).await?);
     }
     let (secrets, states, path) = kept.context("there is no project to serve")?;
     let hub = SessionHub::new(projects);
@@ -138,38 +149,65 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn served_project(
-    args: &WebArgs,
-    root: PathBuf,
-    project: Project,
-    others: &[ServedProject],
-) -> anyhow::Result<ServedProject> {
-    let scope = Scope {
-        root: Some(root),
-        vocabulary: Vocabulary::clone(&args.scope.vocabulary),
-        role: args.scope.role.clone(),
-    };
-    let tools = project.tools(&scope, &args.approval, Lifetime::Stays)?;
-    let chosen = chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
-    let approver = args.approval.yes.then(|| Arc::clone(&tools.options.approver));
-    let parts = session_parts(&project, tools, &chosen, approver).await?;
-    if others.iter().any(|other| other.parts.root == parts.root) {
-        bail!("{} is named twice", parts.root);
+/// A project that is about to be served.
+pub(crate) struct ServedRoot<'a> {
+    pub(crate) root: PathBuf,
+    pub(crate) project: Project,
+    /// What clients call it; made from its directory if there is none.
+    pub(crate) name: Option<String>,
+    /// Where its conversations are; in its state directory if there is none.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// Makes a directory for each session; all work in the project's own if there is none.
+    pub(crate) worktrees: Option<SessionWorktrees>,
+    pub(crate) scope: &'a Scope,
+    pub(crate) approval: &'a ApprovalArgs,
+}
+
+impl ServedRoot<'_> {
+    /// The project beside others that are served.
+    pub(crate) async fn served(self, others: &[ServedProject]) -> anyhow::Result<ServedProject> {
+        let Self { root, project, name, store, worktrees, scope, approval } = self;
+        let scope = Scope { root: Some(root), ..scope.clone() };
+        let tools = project.tools(&scope, approval, Lifetime::Stays)?;
+        let chosen =
+            chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
+        let approver = approval.yes.then(|| Arc::clone(&tools.options.approver));
+        let parts = match store {
+            Some(store) => session_parts_in(store, &project, tools, &chosen, approver).await?,
+            None => session_parts(&project, tools, &chosen, approver).await?,
+        };
+        if others.iter().any(|other| other.parts.root == parts.root) {
+            bail!("{} is named twice", parts.root);
+        }
+        let name = name.unwrap_or_else(|| free_name(&project, others));
+        let mentions = MentionSource::new(&parts.tools);
+        let sandbox = match approval.unsafe_no_sandbox {
+            true => SandboxFact::known("commands are not confined"),
+            false => SandboxFact::default(),
+        };
+        let approves_all = approval.yes;
+        let tools = parts.tools.clone();
+        let configured = ConfiguredProject {
+            project,
+            chosen,
+            mentions,
+            sandbox,
+            approves_all,
+            tools,
+            worktrees,
+        };
+        Ok(ServedProject::new(name, parts, Arc::new(configured)))
     }
+}
+
+/// The name of its directory, with a number if another project has it.
+fn free_name(project: &Project, others: &[ServedProject]) -> String {
     let directory = project.workspace.canonical_path().file_name().unwrap_or_default();
     let directory = directory.to_string_lossy().into_owned();
     let is_free = |name: &String| !others.iter().any(|other| other.name == *name);
     let numbered = (2..).map(|number| format!("{directory}-{number}"));
     let name = std::iter::once(directory.clone()).chain(numbered).find(is_free);
-    let name = name.unwrap_or_else(|| parts.root.clone());
-    let mentions = MentionSource::new(&parts.tools);
-    let sandbox = match args.approval.unsafe_no_sandbox {
-        true => SandboxFact::known("commands are not confined"),
-        false => SandboxFact::default(),
-    };
-    let approves_all = args.approval.yes;
-    let configured = ConfiguredProject { project, chosen, mentions, sandbox, approves_all };
-    Ok(ServedProject::new(name, parts, Arc::new(configured)))
+    name.unwrap_or(directory)
 }
 
 /// What the configuration of a project decides.
@@ -179,6 +217,8 @@ struct ConfiguredProject {
     mentions: MentionSource,
     sandbox: SandboxFact,
     approves_all: bool,
+    tools: ProjectTools,
+    worktrees: Option<SessionWorktrees>,
 }
 
 /// How commands are confined. Finding out starts processes, so it is done once, when it is first asked for,
@@ -282,6 +322,15 @@ impl ProjectPort for ConfiguredProject {
         best.into_iter().map(command).collect()
     }
 
+    async fn tools_for(&self, session: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
+        match &self.worktrees {
+            None => Ok(None),
+            Some(worktrees) => {
+                worktrees.tools_for(&self.project, &self.tools, session).await.map(Some)
+            }
+        }
+    }
+
     fn agents(
         &self,
         project: &ServedProject,
@@ -334,7 +383,7 @@ fn unusable(error: anyhow::Error) -> ToolError {
 }
 
 /// Where the service keeps what is its own.
-fn own_path() -> anyhow::Result<PathBuf> {
+pub(crate) fn own_path() -> anyhow::Result<PathBuf> {
     let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
     keep_private(&states);
     Ok(states.join(DIRECTORY))
@@ -342,7 +391,7 @@ fn own_path() -> anyhow::Result<PathBuf> {
 
 /// Whether others could have read the tokens of the last time, or put them there. In a directory of another user
 /// none can be kept.
-fn are_exposed(path: &Path) -> anyhow::Result<bool> {
+pub(crate) fn are_exposed(path: &Path) -> anyhow::Result<bool> {
     if Ownership::of(path).is_some_and(|directory| !directory.is_ours) {
         bail!(
             "{} belongs to another user: set XDG_STATE_HOME to a directory of your own",
@@ -362,7 +411,7 @@ fn are_exposed(path: &Path) -> anyhow::Result<bool> {
 
 /// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that is not read, does not
 /// hold them up. What finds no room is not told.
-fn terminal_log() -> WebLog {
+pub(crate) fn terminal_log() -> WebLog {
     let (lines, told) = sync_channel::<String>(WAITING_LINES);
     std::thread::spawn(move || {
         told.into_iter().for_each(|line| output::to_user(&format!("toolkiln web: {line}")));
@@ -371,7 +420,7 @@ fn terminal_log() -> WebLog {
 }
 
 /// The tokens of the last time, so that browsers and programs need not log in again.
-fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
+pub(crate) fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
     let kept = states.read(SECRETS, MAX_SECRETS)?.filter(|_| !renew);
     let kept: Option<Secrets> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(mut secrets) = kept {

@@ -20,6 +20,7 @@ mod mcp_servers;
 mod ordinary_user;
 mod policy;
 mod pty;
+mod replicas;
 mod run;
 mod screen;
 mod sessions;

@@ -17,4 +17,4 @@ mod killing;
 mod many;
 mod project_facts;
 mod reading;
-mod service;
+pub(crate) mod service;

@@ -1,4 +1,4 @@
-//! The store as a whole, on real files.
+//! The store as a whole, on real files and a real server.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests make and break files, and start a process to kill it"
@@ -7,9 +7,14 @@
 mod basics;
 mod damage;
 mod events;
+mod exchange;
+mod history;
 mod kill;
 mod learning;
 mod leases;
 mod long_events;
+mod old_sessions;
+mod postgres_rows;
 mod round_trip;
 mod searching;
+mod stage;

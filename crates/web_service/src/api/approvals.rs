@@ -20,7 +20,7 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::SessionHub;
+use crate::hub::{HubError, OpenSession, SessionHub};
 use crate::route::{Nothing, Request, Route};
 
 /// Bytes of an answer, which may hold whole files.
@@ -145,7 +145,7 @@ impl QuestionBrief {
     pub(crate) fn all(hub: &SessionHub) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for owner in owners(hub) {
-            let pending = owner.approvals.pending();
+            let pending = owner.questions();
             all.extend(pending.iter().map(|request| Self::of(&owner, request)));
         }
         all
@@ -154,8 +154,8 @@ impl QuestionBrief {
     /// What tells the open questions apart, without copying any of them: for each that asks, its name and
     /// what it asks about.
     pub(crate) fn names(hub: &SessionHub) -> QuestionNames {
-        let asked = owners(hub).into_iter().filter(|owner| owner.approvals.count() > 0);
-        asked.map(|owner| (owner.name, owner.approvals.pending_names())).collect()
+        let named = owners(hub).into_iter().map(|owner| (owner.question_names(), owner.name));
+        named.filter(|(asked, _)| !asked.is_empty()).map(|(asked, name)| (name, asked)).collect()
     }
 }
 
@@ -166,27 +166,61 @@ pub(crate) type QuestionNames = Vec<(String, Vec<(String, ContentHash)>)>;
 struct Owner {
     name: String,
     project: String,
-    approvals: Arc<ApprovalManager>,
+    asker: Asker,
     /// Knows the words for its calls.
     executor: ToolExecutor,
 }
 
+/// Who asks.
+enum Asker {
+    Session(OpenSession),
+    ByHand(Arc<ApprovalManager>),
+}
+
+impl Owner {
+    fn of(open: OpenSession) -> Self {
+        let executor = match &open {
+            OpenSession::Here(live) => live.executor(),
+            OpenSession::Elsewhere(remote) => remote.project().executor().clone(),
+        };
+        let (name, project) = (open.id().to_string(), open.project().name.clone());
+        Self { name, project, asker: Asker::Session(open), executor }
+    }
+
+    fn questions(&self) -> Vec<ApprovalRequest> {
+        match &self.asker {
+            Asker::Session(open) => open.questions(),
+            Asker::ByHand(approvals) => approvals.pending(),
+        }
+    }
+
+    fn question_names(&self) -> Vec<(String, ContentHash)> {
+        match &self.asker {
+            Asker::Session(open) => open.question_names(),
+            Asker::ByHand(approvals) => approvals.pending_names(),
+        }
+    }
+
+    /// What answers its questions, if that is here.
+    fn approvals(&self) -> Option<Arc<ApprovalManager>> {
+        match &self.asker {
+            Asker::Session(OpenSession::Here(live)) => Some(live.approvals()),
+            Asker::Session(OpenSession::Elsewhere(_)) => None,
+            Asker::ByHand(approvals) => Some(Arc::clone(approvals)),
+        }
+    }
+}
+
 fn owners(hub: &SessionHub) -> Vec<Owner> {
-    let mut live = hub.live_sessions();
-    live.sort_by(|one, other| one.id().cmp(other.id()));
-    let sessions = live.into_iter().map(|live| Owner {
-        name: live.id().to_string(),
-        project: live.project().name.clone(),
-        approvals: live.approvals(),
-        executor: live.executor(),
-    });
+    let mut open = hub.open_sessions();
+    open.sort_by(|one, other| one.id().cmp(other.id()));
     let by_hand = hub.projects().iter().map(|project| Owner {
         name: format!("{BY_HAND}{}", project.name),
         project: project.name.clone(),
-        approvals: Arc::clone(project.approvals()),
+        asker: Asker::ByHand(Arc::clone(project.approvals())),
         executor: project.executor().clone(),
     });
-    sessions.chain(by_hand).collect()
+    open.into_iter().map(Owner::of).chain(by_hand).collect()
 }
 
 /// Open questions.
@@ -235,8 +269,8 @@ fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), A
         || ApiError::conflict("the question is not open; it may have been answered already");
     let owner = owners(&request.app.hub).into_iter().find(|owner| owner.name == name);
     let owner = owner.ok_or_else(missing)?;
-    let asked = owner.approvals.pending().into_iter();
-    let asked = asked.into_iter().find(|asked| asked.proposal_hash.to_string() == question);
+    let mut asked = owner.questions().into_iter();
+    let asked = asked.find(|asked| asked.proposal_hash.to_string() == question);
     Ok((owner, asked.ok_or_else(missing)?))
 }
 
@@ -293,24 +327,37 @@ struct AnswerBody {
 async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
     let (owner, asked) = found(&request)?;
     let response = response(&asked, request.body)?;
+    let hub = &request.app.hub;
+    if let (true, Asker::Session(open)) = (hub.is_shared(), &owner.asker) {
+        let question = open.question(asked).await.ok_or(HubError::AnsweredAlready)?;
+        hub.answer(open.id(), &question, response).await?;
+        return Ok(Nothing {});
+    }
+    let approvals = owner.approvals().ok_or(HubError::AnsweredAlready)?;
     let settles_equal = response.remember == Some(Remember::Project);
-    let answered = owner.approvals.answer_to(&asked, response);
+    let answered = approvals.answer_to(&asked, response);
     answered.map_err(|error| ApiError::conflict(error.to_string()))?;
     if settles_equal {
-        answer_equal(&request.app.hub, &owner, &asked);
+        answer_equal(hub, &owner.name, &owner.project, &asked);
     }
     Ok(Nothing {})
 }
 
-/// Says yes to the questions of other sessions that the rule settles which was just made for the whole
-/// project. Those of the same session are settled by the session.
-fn answer_equal(hub: &SessionHub, owner: &Owner, answered: &ApprovalRequest) {
-    let is_other = |other: &Owner| other.project == owner.project && other.name != owner.name;
+/// Says yes to the questions of others that the rule settles which was just made for the whole project. Those of the
+/// one that asked are settled by its session.
+pub(crate) fn answer_equal(
+    hub: &SessionHub,
+    owner: &str,
+    project: &str,
+    answered: &ApprovalRequest,
+) {
+    let is_other = |other: &Owner| other.project == project && other.name != owner;
     for other in owners(hub).into_iter().filter(is_other) {
-        for asked in other.approvals.pending() {
+        let Some(approvals) = other.approvals() else { continue };
+        for asked in approvals.pending() {
             if answered.remembers_the_same_as(&asked) {
                 // A question that was answered meanwhile needs no answer.
-                let _ = other.approvals.answer_to(&asked, asked.approve());
+                let _ = approvals.answer_to(&asked, asked.approve());
             }
         }
     }

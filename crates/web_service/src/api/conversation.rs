@@ -1,6 +1,6 @@
 //! Talking in a session: messages, the queue, interrupting, going on, going back.
 
-use axum::http::Method;
+use axum::http::{HeaderMap, Method};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use protocol::{Content, ContentHash, visible};
@@ -11,10 +11,11 @@ use store::SessionId;
 
 use super::SessionBrief;
 use super::colours::blocking;
+use super::sessions::brief_of;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::{Need, Refusal};
-use crate::hub::{Sent, ServedProject};
+use crate::hub::{QueuedText, RequestKey, Sent, ServedProject, text_of};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// Bytes of a message, in which users paste whole files and images in Base64.
@@ -149,18 +150,35 @@ async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, Api
     let (content, notes) = if is_bare {
         (vec![Content::Text { text: text.into() }], Vec::new())
     } else {
-        let live = hub.open(&id).await?;
-        let mut attached = with_files(&live.executor(), text, &files).await;
+        let (project, executor, options) = hub.reading(&id).await?;
+        let mut attached = with_files(&executor, text, &files).await;
         texts.iter().for_each(|text| attached.add_text(&text.name, &text.text));
-        let attached = with_images(live.project(), attached, images).await?;
-        let notes = attached.told(&live.options());
+        let attached = with_images(&project, attached, images).await?;
+        let notes = attached.told(&options);
         (attached.content, notes)
     };
-    let (sequence, queued) = match hub.send(&id, content).await? {
+    let key = request_key(&request.headers)?;
+    let (sequence, queued) = match hub.send(&id, content, key).await? {
         Sent::Written(sequence) => (Some(sequence), None),
         Sent::Queued(name) => (None, Some(name)),
     };
     Ok(SentMessage { sequence, queued, notes })
+}
+
+/// The header that tells a request from its repetition.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Bytes of such a key.
+const MAX_KEY: usize = 255;
+
+/// What tells a request from its repetition, if the client says it.
+fn request_key(headers: &HeaderMap) -> Result<RequestKey, ApiError> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY) else { return Ok(RequestKey::New) };
+    match key.to_str() {
+        Ok(key) if (1..=MAX_KEY).contains(&key.len()) => Ok(RequestKey::Named(key.to_owned())),
+        _ => Err(ApiError::invalid(format!(
+            "an Idempotency-Key has 1 to {MAX_KEY} visible ASCII characters"
+        ))),
+    }
 }
 
 /// The message with images, which are looked at and scaled where that holds up nothing else.
@@ -201,39 +219,18 @@ struct MessageQueue {
     messages: Vec<QueuedText>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-struct QueuedText {
-    id: u64,
-    text: String,
-}
-
 async fn queue(request: Request<Nothing, Nothing>) -> Result<MessageQueue, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let hub = &request.app.hub;
     hub.project_of(&id).await?;
-    let queued = hub.live_session(&id).map(|live| live.queue()).unwrap_or_default();
-    let messages = queued
-        .into_iter()
-        .map(|queued| QueuedText { id: queued.id, text: text_of(&queued.content) });
-    Ok(MessageQueue { messages: messages.collect() })
+    Ok(MessageQueue { messages: hub.queue(&id) })
 }
 
 async fn withdraw(request: Request<Nothing, Nothing>) -> Result<QueuedText, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let name: u64 = request.parsed("message")?;
-    let live = request.app.hub.live_session(&id);
-    let content = live.and_then(|live| live.withdraw(name));
-    let content =
-        content.ok_or_else(|| ApiError::conflict("the message does not wait any more"))?;
-    Ok(QueuedText { id: name, text: text_of(&content) })
-}
-
-fn text_of(content: &[Content]) -> String {
-    let texts = content.iter().filter_map(|part| match part {
-        Content::Text { text } => Some(text.to_string()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    let text = request.app.hub.withdraw(&id, name).await?;
+    Ok(QueuedText { id: name, text })
 }
 
 /// Whether a turn ran.
@@ -246,15 +243,14 @@ async fn interrupt(request: Request<Nothing, Nothing>) -> Result<Interrupted, Ap
     let id: SessionId = request.parsed("session")?;
     let hub = &request.app.hub;
     hub.project_of(&id).await?;
-    let interrupted = hub.live_session(&id).is_some_and(|live| live.interrupt());
-    Ok(Interrupted { interrupted })
+    Ok(Interrupted { interrupted: hub.interrupt(&id).await? })
 }
 
 async fn go_on(request: Request<Nothing, Nothing>) -> Result<SessionBrief, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let live = request.app.hub.open(&id).await?;
-    live.go_on()?;
-    Ok(SessionBrief::of(&live))
+    let hub = &request.app.hub;
+    hub.go_on(&id).await?;
+    brief_of(hub, &id).await
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -297,8 +293,7 @@ async fn rewind(request: Request<Nothing, RewindBody>) -> Result<RewoundTo, ApiE
         }
         FilesChoice::Restore => RewindFiles::Restore,
     };
-    let live = request.app.hub.open(&id).await?;
-    let (point, rewind) = live.rewind(request.body.to, files).await?;
+    let (point, rewind) = request.app.hub.rewind(&id, request.body.to, files).await?;
     let text = text_of(&point.content);
     Ok(RewoundTo { text, restored: rewind.restored, kept: rewind.kept })
 }

@@ -12,7 +12,7 @@ use timeline::{Item, SessionFacts, Timeline};
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{AgentChange, LiveSession, LiveState, ServedProject, SessionHub};
+use crate::hub::{AgentNames, LiveSession, LiveState, OpenSession, ServedProject, SessionHub};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// Sessions of a list, and items of a window, unless the client says how many.
@@ -63,7 +63,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// What a session does, for lists and streams.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SessionBrief {
     /// The session.
     pub(crate) id: String,
@@ -76,7 +76,7 @@ pub(crate) struct SessionBrief {
     /// Messages that wait for the running turn.
     pub(crate) queued: usize,
     /// Why the last turn broke off, if the log could not be written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<String>,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct ListedSession {
 }
 
 impl ListedSession {
-    fn of(project: &ServedProject, info: SessionInfo, live: Option<&LiveSession>) -> Self {
+    fn of(project: &ServedProject, info: SessionInfo, open: Option<&OpenSession>) -> Self {
         let stored = || SessionBrief {
             id: info.id.to_string(),
             project: project.name.clone(),
@@ -138,9 +138,10 @@ impl ListedSession {
             queued: 0,
             failure: None,
         };
-        let holder = info.held_by.as_ref().filter(|_| live.is_none());
+        // A session of another replica is as open as one that is open here.
+        let holder = info.held_by.as_ref().filter(|_| open.is_none());
         Self {
-            brief: live.map_or_else(stored, SessionBrief::of),
+            brief: open.map_or_else(stored, OpenSession::brief),
             title: info.title,
             created: info.created,
             updated: info.updated,
@@ -190,8 +191,8 @@ async fn listed_sessions(
 ) -> Result<Vec<ListedSession>, ApiError> {
     let listed = hub.list(project, filter).await?;
     let sessions = listed.into_iter().map(|(project, info)| {
-        let live = hub.live_session(&info.id);
-        ListedSession::of(&project, info, live.as_deref())
+        let open = hub.open_session(&info.id);
+        ListedSession::of(&project, info, open.as_ref())
     });
     Ok(sessions.collect())
 }
@@ -219,27 +220,12 @@ async fn begin(request: Request<Nothing, BeginBody>) -> Result<SessionBrief, Api
     check_title(title.as_deref())?;
     let hub = &request.app.hub;
     let project = Arc::clone(hub.project(project.as_deref())?);
-    let choice = chosen(&project, model.as_deref(), role.as_deref()).await?;
-    let live = hub.begin(&project, choice).await?;
+    let live = hub.begin(&project, AgentNames { model, role }).await?;
     if let Some(title) = title {
         project.parts.store.rename(live.id(), &title).await?;
         live.feed().refresh().await?;
     }
     Ok(SessionBrief::of(&live))
-}
-
-/// The model and the role of these names.
-async fn chosen(
-    project: &ServedProject,
-    model: Option<&str>,
-    role: Option<&str>,
-) -> Result<AgentChange, ApiError> {
-    let model = match model {
-        Some(name) => Some(project.port.model(name).await?),
-        None => None,
-    };
-    let role = role.map(|name| project.parts.tools.role(name)).transpose()?;
-    Ok(AgentChange { model, role })
 }
 
 async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiError> {
@@ -251,7 +237,15 @@ async fn listed(hub: &SessionHub, id: &SessionId) -> Result<ListedSession, ApiEr
     let project = hub.project_of(id).await?;
     let info = project.parts.store.info(id).await?;
     let info = info.ok_or_else(|| ApiError::not_found(format!("there is no session `{id}`")))?;
-    Ok(ListedSession::of(&project, info, hub.live_session(id).as_deref()))
+    Ok(ListedSession::of(&project, info, hub.open_session(id).as_ref()))
+}
+
+/// What a session does.
+pub(super) async fn brief_of(hub: &SessionHub, id: &SessionId) -> Result<SessionBrief, ApiError> {
+    match hub.open_session(id) {
+        Some(open) => Ok(open.brief()),
+        None => Ok(listed(hub, id).await?.brief),
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -271,8 +265,7 @@ async fn change(request: Request<Nothing, SessionChange>) -> Result<ListedSessio
     let hub = &request.app.hub;
     let project = hub.project_of(&id).await?;
     if model.is_some() || role.is_some() {
-        let change = chosen(&project, model.as_deref(), role.as_deref()).await?;
-        hub.change(&id, change).await?;
+        hub.change(&id, AgentNames { model, role }).await?;
     }
     if let Some(title) = title {
         project.parts.store.rename(&id, &title).await?;

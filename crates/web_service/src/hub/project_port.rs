@@ -10,7 +10,9 @@ use protocol::ToolError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use session::Model;
+use store::SessionId;
 use tokio_util::sync::CancellationToken;
+use tool_system::ProjectTools;
 
 use super::ServedProject;
 
@@ -43,6 +45,11 @@ pub trait ProjectPort: Send + Sync {
 
     /// The commands of the chat that these letters may mean, the best first. Messages hold the arguments.
     fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand>;
+
+    /// The tools of one session, if it works in a directory of its own; none if it works in the project's.
+    async fn tools_for(&self, _session: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
+        Ok(None)
+    }
 
     /// The tools of the project for other agents. `site` is where our page is, and streams end when `closing`
     /// fires. It is asked for once, when the first agent connects.

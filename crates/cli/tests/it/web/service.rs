@@ -90,9 +90,13 @@ impl Service {
 
     /// Asks it to end, and waits until it has.
     pub(crate) fn terminate(mut self) -> Option<i32> {
-        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         self.child.wait().unwrap().code()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
     }
 
     pub(crate) fn token(&self, scope: &str) -> String {

@@ -1,0 +1,179 @@
+//! `toolkiln serve`: the projects of a team, from any number of replicas that share a PostgreSQL database.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use store::{PostgresDatabase, PostgresOptions};
+use tool_system::Vocabulary;
+use web_service::{ReplicaOptions, Secrets, ServedProject, SessionHub, WebApp, listen, serve};
+use workspace::StateDir;
+
+use super::web::{ServedRoot, are_exposed, kept_secrets, own_path, terminal_log};
+use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::interrupt::StopSignal;
+use crate::project::Project;
+use crate::session_worktrees::SessionWorktrees;
+use crate::{environment, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln serve --database postgres://kiln@db/kiln --project app=~/app
+  toolkiln serve --project app=/srv/app --project site=/srv/site --worktrees   # with TOOLKILN_DATABASE
+  toolkiln serve --project app=/srv/app --listen 0.0.0.0:4747 --proxy https://kiln.example.org";
+
+/// The variable that names the database, so that no password stands on a command line.
+const DATABASE: &str = "TOOLKILN_DATABASE";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// The database of all replicas: postgres://USER:PASSWORD@HOST/NAME; else TOOLKILN_DATABASE says it
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// A project to serve, and what it is called in all replicas; may be given several times
+    #[arg(long = "project", value_name = "NAME=DIR", required = true)]
+    projects: Vec<NamedProject>,
+    /// Where to listen; an address that other machines reach needs --proxy
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4747")]
+    listen: SocketAddr,
+    /// The https address of the proxy before all replicas, which speaks TLS to browsers
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
+    /// Have each session work in a git worktree of its own, on the branch toolkiln/SESSION
+    #[arg(long)]
+    worktrees: bool,
+    /// How long turns may go on after SIGTERM; then they are interrupted
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    drain_seconds: u64,
+    /// What this replica is called where others name it; the address if left out
+    #[arg(long, value_name = "NAME")]
+    replica: Option<String>,
+    /// Names and spellings of the tools: standard, explorer, workspace or ally
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    vocabulary: Vocabulary,
+    /// The role: planner, actor, or one from the configuration
+    #[arg(long, value_name = "NAME", default_value = "actor")]
+    role: String,
+    #[command(flatten)]
+    approval: ApprovalArgs,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+/// A project with the name that it has in all replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NamedProject {
+    name: String,
+    root: PathBuf,
+}
+
+impl FromStr for NamedProject {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_plain = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        };
+        match text.split_once('=') {
+            Some((name, root)) if is_plain(name) && !root.is_empty() => {
+                Ok(Self { name: name.to_owned(), root: PathBuf::from(root) })
+            }
+            _ => {
+                Err("a project is NAME=DIR; a name has letters, digits, `-`, `_` and `.`"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    let stop = StopSignal::listen()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(served(args, &stop))?;
+    // A tool that still waits for the disk must not keep the process alive.
+    runtime.shutdown_background();
+    Ok(stop.exit_code().map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
+    // Before anything is opened: an address that is refused changes nothing.
+    let (listener, site) = listen(args.listen, args.proxy.as_deref()).await?;
+    let url = args.database.clone().or_else(|| environment::variable(DATABASE));
+    let url = url.with_context(|| format!("name the database with --database or in {DATABASE}"))?;
+    let name = args.replica.clone().unwrap_or_else(|| site.url().to_owned());
+    let database = PostgresDatabase::open(PostgresOptions::new(url, name)).await?;
+    let mut projects = Vec::new();
+    let mut secrets = None;
+    for named in &args.projects {
+        let project = Project::open_with(&named.root, &args.model.layer())?;
+        if secrets.is_none() {
+            secrets = Some(access(&project)?);
+        }
+        projects.push(served_project(args, named, project, &database, &projects).await?);
+    }
+    let secrets = secrets.context("there is no project to serve")?;
+    let drain_time = Duration::from_secs(args.drain_seconds);
+    let replica = ReplicaOptions { exchange: Arc::new(database), drain_time };
+    let hub = SessionHub::shared(projects, replica);
+    let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
+    output::result(&format!("{}/#code={code}", app.site().url()))?;
+    serve(listener, app, stop.cancel.clone()).await;
+    Ok(())
+}
+
+/// Who may do what: the tokens of `toolkiln web`, which all replicas of one state directory share.
+fn access(project: &Project) -> anyhow::Result<Secrets> {
+    let path = own_path()?;
+    let are_exposed = are_exposed(&path)?;
+    let states = StateDir::open(&project.workspace, &path)
+        .context("the state directory cannot be opened")?;
+    kept_secrets(&states, are_exposed)
+}
+
+async fn served_project(
+    args: &ServeArgs,
+    named: &NamedProject,
+    project: Project,
+    database: &PostgresDatabase,
+    others: &[ServedProject],
+) -> anyhow::Result<ServedProject> {
+    if others.iter().any(|other| other.name == named.name) {
+        bail!("two projects are called {}", named.name);
+    }
+    let (vocabulary, role) = (args.vocabulary, args.role.clone());
+    let scope = Scope { root: Some(named.root.clone()), vocabulary, role };
+    let worktrees = args
+        .worktrees
+        .then(|| SessionWorktrees::new(scope.clone(), args.approval.clone(), args.model.layer()));
+    let serving = ServedRoot {
+        root: named.root.clone(),
+        project,
+        name: Some(named.name.clone()),
+        store: Some(Arc::new(database.store(&named.name))),
+        worktrees,
+        scope: &scope,
+        approval: &args.approval,
+    };
+    serving.served(others).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_has_a_plain_name_and_a_directory() {
+        let read = |text: &str| text.parse::<NamedProject>();
+        let good = read("app=/srv/a=b").unwrap();
+        assert_eq!((good.name.as_str(), good.root), ("app", PathBuf::from("/srv/a=b")));
+        for bad in ["app", "=dir", "app=", "a b=dir", "a/b=dir", ""] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Two replicas of a small project, with a model that follows a script.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use context_manager::{
+    Budget, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    StopReason,
+};
+use futures_util::{StreamExt as _, stream};
+use protocol::{AgentRole, LogEntry, SessionEvent, ToolCall, ToolError};
+use serde_json::Value;
+use session::{Model, SessionParts, SystemPromptService};
+use store::{SessionId, SqliteStore, Store};
+use testkit::Fixture;
+use tokio_util::sync::CancellationToken;
+use tool_system::{
+    CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
+};
+use workspace::{Journal, JournalOptions, Workspace};
+
+use super::memory_exchange::{MemoryExchange, SharedMemory};
+use crate::hub::{
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, LiveState, Mentionable,
+    ProjectPort, ReplicaOptions, ServedProject, SessionHub,
+};
+
+/// How long a test waits for what must come.
+const WATCHDOG: Duration = Duration::from_secs(20);
+
+/// One answer of the scripted model.
+pub(super) enum Reply {
+    Complete(Vec<ModelEvent>),
+    /// Nothing ever comes.
+    Silence,
+}
+
+pub(super) fn says(text: &str) -> Reply {
+    let text = ModelEvent::Text(text.to_owned());
+    Reply::Complete(vec![text, ModelEvent::Done(StopReason::EndOfTurn)])
+}
+
+pub(super) fn calls(id: &str, tool: &str, arguments: Value) -> Reply {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    let call = ModelEvent::ToolCall(ToolCall::new(id, tool, arguments));
+    Reply::Complete(vec![call, ModelEvent::Done(StopReason::ToolUse)])
+}
+
+struct Scripted(Mutex<VecDeque<Reply>>);
+
+#[async_trait]
+impl ModelProvider for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    async fn stream(&self, _: &ModelRequest) -> Result<ModelStream, ModelError> {
+        match self.0.lock().unwrap().pop_front() {
+            Some(Reply::Complete(events)) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
+            Some(Reply::Silence) => Ok(stream::pending().boxed()),
+            None => Err(ModelError::new(ModelErrorKind::InvalidRequest, "the script is over")),
+        }
+    }
+}
+
+/// A project without configuration.
+struct Bare;
+
+#[async_trait]
+impl ProjectPort for Bare {
+    fn revoke(&self, _: &str) -> Result<bool, ToolError> {
+        Ok(false)
+    }
+
+    async fn models(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn model(&self, name: &str) -> Result<Model, ToolError> {
+        Err(ToolError::new(protocol::ErrorCode::InvalidArguments, format!("no model `{name}`")))
+    }
+
+    fn configured(&self) -> ConfiguredFacts {
+        ConfiguredFacts::default()
+    }
+
+    fn custom_tools(&self) -> Vec<CustomToolFile> {
+        Vec::new()
+    }
+
+    fn trust(&self, _: &str, _: &str) -> Result<String, ToolError> {
+        Ok(String::new())
+    }
+
+    async fn mentions(&self, _: &str) -> Vec<Mentionable> {
+        Vec::new()
+    }
+
+    async fn symbols(&self, _: &str) -> (Vec<Mentionable>, bool) {
+        (Vec::new(), true)
+    }
+
+    fn commands(&self, _: &str, _: &str) -> Vec<CompletedCommand> {
+        Vec::new()
+    }
+
+    fn agents(&self, _: &ServedProject, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
+        unreachable!("no agent connects")
+    }
+}
+
+/// Two hubs that share their sessions.
+pub(super) struct TwoReplicas {
+    pub(super) project: Fixture,
+    pub(super) first: Arc<SessionHub>,
+    pub(super) second: Arc<SessionHub>,
+    pub(super) exchanges: [Arc<MemoryExchange>; 2],
+}
+
+impl TwoReplicas {
+    /// The replicas have one model, which gives these replies to whichever asks.
+    pub(super) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let project = Fixture::new("//- /notes.txt\nfirst\n");
+        let model = Arc::new(Scripted(Mutex::new(replies.into_iter().collect())));
+        let file = project.root().with_file_name("sessions.db");
+        let open = || async { Arc::new(SqliteStore::open(&file).await.unwrap()) as Arc<dyn Store> };
+        let shared = SharedMemory::new(open().await);
+        let exchanges = [
+            MemoryExchange::new(&shared, open().await, "first"),
+            MemoryExchange::new(&shared, open().await, "second"),
+        ];
+        let [first, second] = exchanges.each_ref().map(|exchange| {
+            let parts = parts(&project, &model, exchange);
+            let served = ServedProject::new("project".to_owned(), parts, Arc::new(Bare));
+            let (exchange, drain_time) = (exchange.clone(), Duration::ZERO);
+            SessionHub::shared(vec![served], ReplicaOptions { exchange, drain_time })
+        });
+        Self { project, first, second, exchanges }
+    }
+
+    /// The log of a session, as it is stored.
+    pub(super) async fn log(&self, id: &SessionId) -> Vec<LogEntry> {
+        self.exchanges[1].store.load(id).await.map(|it| it.entries).unwrap_or_default()
+    }
+
+    /// Waits until a replica shows something.
+    pub(super) async fn until(
+        &self,
+        hub: &SessionHub,
+        what: &str,
+        is_so: impl Fn(&SessionHub) -> bool,
+    ) {
+        let mut signal = hub.signal().watch();
+        let waiting = async {
+            while !is_so(hub) {
+                signal.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(WATCHDOG, waiting).await.unwrap_or_else(|_| panic!("{what}: never"));
+    }
+
+    pub(super) async fn second_knows(&self, id: &SessionId) {
+        self.until(&self.second, "the session is known", |hub| hub.open_session(id).is_some())
+            .await;
+    }
+
+    pub(super) async fn state(&self, hub: &SessionHub, id: &SessionId, state: LiveState) {
+        self.until(hub, "the state", |hub| {
+            hub.open_session(id).is_some_and(|open| open.brief().state == state)
+        })
+        .await;
+    }
+
+    pub(super) async fn questions(&self, hub: &SessionHub, id: &SessionId, count: usize) {
+        self.until(hub, "the questions", |hub| {
+            hub.open_session(id).is_some_and(|open| open.questions().len() == count)
+        })
+        .await;
+    }
+
+    /// Waits until so many turns have ended.
+    pub(super) async fn ended_turns(&self, id: &SessionId, count: usize) {
+        let mut hints = store::Exchange::hints(&*self.exchanges[1]);
+        let waiting = async {
+            loop {
+                let log = self.log(id).await;
+                let ended = log.iter().filter(|it| matches!(it.event, SessionEvent::TurnEnded(_)));
+                if ended.count() >= count {
+                    return;
+                }
+                hints.recv().await.unwrap();
+            }
+        };
+        tokio::time::timeout(WATCHDOG, waiting).await.unwrap();
+    }
+}
+
+fn parts(project: &Fixture, model: &Arc<Scripted>, exchange: &Arc<MemoryExchange>) -> SessionParts {
+    let workspace = Arc::new(Workspace::open(project.root()).unwrap());
+    let state = project.root().with_file_name(format!("state-{}", exchange.name));
+    let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
+    let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
+    let tools = ProjectTools {
+        registry: Arc::new(ToolRegistry::builtin()),
+        code: Arc::new(CodeBase::new(workspace)),
+        roles: vec![AgentRole::Planner, AgentRole::Actor],
+        options: ExecutorOptions {
+            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+            history: Some(History::of(journal)),
+            ..ExecutorOptions::default()
+        },
+    };
+    SessionParts {
+        exchange: None,
+        store: Arc::clone(&exchange.store),
+        tools,
+        approver: None,
+        root: "/project".to_owned(),
+        model: Model {
+            provider: model.clone(),
+            name: "scripted-1".to_owned(),
+            max_tokens: 1_000,
+            context_tokens: 200_000,
+            effort: None,
+            prices: None,
+            calls_tools: true,
+            images: None,
+        },
+        role: AgentRole::Actor,
+        prompts: SystemPromptService::default(),
+        turn_limit: 10,
+        budget: Budget::default(),
+    }
+}
