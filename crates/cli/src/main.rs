@@ -18,6 +18,7 @@ mod output;
 mod project;
 mod reports;
 mod shown_project;
+mod telemetry;
 mod user_commands;
 mod web_tools;
 

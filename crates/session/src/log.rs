@@ -8,7 +8,9 @@ use protocol::{LogEntry, Opened, SessionEvent, Settings};
 use store::{Lease, SessionId, Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::observer::LogObserver;
 use crate::recall::ReadableLog;
+use crate::session::SessionParts;
 
 /// The log of one session. A front end sees what has been written, in that order, and nothing
 /// that has not.
@@ -20,6 +22,7 @@ use crate::recall::ReadableLog;
 pub struct StoredLog {
     store: Arc<dyn Store>,
     id: SessionId,
+    observers: Vec<Arc<dyn LogObserver>>,
     watchers: Mutex<Vec<UnboundedSender<LogEntry>>>,
     /// The right to write, from the first event to [`Self::take_lease`].
     lease: Mutex<Option<Lease>>,
@@ -43,10 +46,11 @@ struct Beginning {
 
 impl StoredLog {
     /// The log of a session in the store, which the lease allows to write.
-    pub(crate) fn of_stored(store: Arc<dyn Store>, id: SessionId, lease: Lease) -> Self {
+    pub(crate) fn of_stored(parts: &SessionParts, id: SessionId, lease: Lease) -> Self {
         Self {
-            store,
+            store: Arc::clone(&parts.store),
             id,
+            observers: parts.observers.clone(),
             watchers: Mutex::default(),
             lease: Mutex::new(Some(lease)),
             writing: tokio::sync::Mutex::default(),
@@ -54,11 +58,12 @@ impl StoredLog {
     }
 
     /// The log of a session that is put into the store with its first event.
-    pub(crate) fn beginning(store: Arc<dyn Store>, id: SessionId, opened: Opened) -> Self {
+    pub(crate) fn beginning(parts: &SessionParts, id: SessionId, opened: Opened) -> Self {
         let beginning = Some(Beginning { opened, is_tried: false });
         Self {
-            store,
+            store: Arc::clone(&parts.store),
             id,
+            observers: parts.observers.clone(),
             watchers: Mutex::default(),
             lease: Mutex::default(),
             writing: tokio::sync::Mutex::new(Writing { beginning, ..Writing::default() }),
@@ -105,7 +110,7 @@ impl StoredLog {
         events: Vec<SessionEvent>,
     ) -> Result<Vec<LogEntry>, LogError> {
         let entries = match writing.beginning {
-            None => self.store.append(&self.id, events).await,
+            None => self.append_to_stored(events).await,
             Some(_) => self.write_first(writing, events).await,
         };
         let entries = entries.map_err(|error| LogError { message: error.to_string() })?;
@@ -127,13 +132,33 @@ impl StoredLog {
             let lease = self.store.claim(&self.id).await?;
             *self.lease() = Some(lease);
             writing.beginning = None;
-            return self.store.append(&self.id, events).await;
+            return self.append_to_stored(events).await;
         }
         let mut entries = self.store.create_as(&self.id, &beginning.opened, events).await?;
         let lease = self.store.claim(&self.id).await?;
         *self.lease() = Some(lease);
         writing.beginning = None;
+        self.observed(&entries);
         Ok(entries.split_off(1))
+    }
+
+    async fn append_to_stored(
+        &self,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let entries = self.store.append(&self.id, events).await?;
+        self.observed(&entries);
+        Ok(entries)
+    }
+
+    fn observed(&self, entries: &[LogEntry]) {
+        self.observers.iter().for_each(|observer| observer.written(&self.id, entries));
+    }
+}
+
+impl Drop for StoredLog {
+    fn drop(&mut self) {
+        self.observers.iter().for_each(|observer| observer.left(&self.id));
     }
 }
 

@@ -4,6 +4,7 @@
 //! connected. All others are read from the store. The hub tells of every change by one signal; what
 //! has changed, each reader finds out by itself, so that no reader can hold up another.
 
+mod hub_checks;
 mod hub_error;
 mod live_session;
 mod live_task;
@@ -24,7 +25,9 @@ use tokio_util::sync::CancellationToken;
 use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
 
 use crate::cursor::MAX_FOLLOWED;
+use crate::operation::{HealthCheck, SessionCounters};
 
+use hub_checks::{DirectoryCheck, StoreCheck};
 pub use hub_error::HubError;
 pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
 pub use project_port::{
@@ -160,6 +163,7 @@ pub struct SessionHub {
     opening: tokio::sync::Mutex<IsClosed>,
     /// Counts how often sessions were used, to tell which was not for long.
     uses: AtomicU64,
+    counters: Arc<SessionCounters>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,14 +176,20 @@ enum IsClosed {
 impl SessionHub {
     /// A hub for these projects.
     pub fn new(projects: Vec<ServedProject>) -> Arc<Self> {
+        let counters = Arc::<SessionCounters>::default();
+        let counted = |mut project: ServedProject| {
+            project.parts.observers.push(counters.clone());
+            Arc::new(project)
+        };
         let hub = Arc::new(Self {
-            projects: projects.into_iter().map(Arc::new).collect(),
+            projects: projects.into_iter().map(counted).collect(),
             signal: HubSignal::default(),
             live: Mutex::default(),
             feeds: Mutex::default(),
             choices: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
             uses: AtomicU64::default(),
+            counters,
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
@@ -196,6 +206,19 @@ impl SessionHub {
     /// Tells of every change.
     pub fn signal(&self) -> &HubSignal {
         &self.signal
+    }
+
+    /// What happened in all sessions.
+    pub(crate) fn counters(&self) -> &SessionCounters {
+        &self.counters
+    }
+
+    /// Without what the service cannot work: the stores and the directories of all projects.
+    pub(crate) fn checks(&self) -> Vec<Box<dyn HealthCheck>> {
+        vec![
+            Box::new(StoreCheck(self.projects.clone())),
+            Box::new(DirectoryCheck::new(self.projects.clone())),
+        ]
     }
 
     /// The projects.

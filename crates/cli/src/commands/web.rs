@@ -23,7 +23,7 @@ use web_service::{
     Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
     WebApp, WebLog, listen, serve,
 };
-use workspace::{Ownership, StateDir, keep_private};
+use workspace::{Ownership, StateDir, Workspace, keep_private};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
@@ -36,7 +36,7 @@ use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
-use crate::{browser, custom_tools, environment, output};
+use crate::{browser, custom_tools, environment, output, telemetry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -131,6 +131,7 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
         output::to_user(&format!("toolkiln web: the browser is not opened: {why}"));
     }
     serve(listener, app, stop.cancel.clone()).await;
+    telemetry::flush().await;
     if args.open {
         // The code in it was used, or is too old by now.
         let _ = states.remove(LINK_FILE);
@@ -212,6 +213,13 @@ impl SandboxFact {
 
 #[async_trait]
 impl ProjectPort for ConfiguredProject {
+    fn is_reachable(&self) -> bool {
+        let ours = &self.project.workspace;
+        let there = Workspace::open(ours.canonical_path());
+        let identity = there.and_then(|there| there.identity()).ok();
+        identity.is_some() && identity == ours.identity().ok()
+    }
+
     fn revoke(&self, rule: &str) -> Result<bool, ToolError> {
         self.project.state().and_then(|state| state.revoke(rule)).map_err(unusable)
     }
