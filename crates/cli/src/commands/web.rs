@@ -1,12 +1,15 @@
 //! `toolkiln web`: conversations over HTTP.
 
+mod service_log;
+
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 
+use ::telemetry::ExportStatus;
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::Args;
@@ -19,9 +22,9 @@ use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
 use tool_system::Vocabulary;
 use web_service::{
-    AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus,
-    Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
-    WebApp, WebLog, listen, serve,
+    AgentEndpoint, Body, Bounds, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile,
+    KeyStatus, Mentionable, MentionableKind, OperationSettings, Parts, ProjectPort, RequestLog,
+    Response, Secrets, ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
 };
 use workspace::{Ownership, StateDir, Workspace, keep_private};
 
@@ -36,6 +39,8 @@ use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
+use service_log::{LogFormat, ServiceLog};
+
 use crate::{browser, custom_tools, environment, output, telemetry};
 
 const EXAMPLES: &str = "\
@@ -52,8 +57,6 @@ const SECRETS: &str = "secrets.json";
 const LINK_FILE: &str = "open.html";
 /// The file is a few hundred bytes long.
 const MAX_SECRETS: u64 = 64 * 1024;
-/// Lines that wait until they can be written.
-const WAITING_LINES: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -79,9 +82,37 @@ pub(crate) struct WebArgs {
     #[arg(skip)]
     pub(crate) for_agents: bool,
     #[command(flatten)]
+    pub(crate) operation: OperationArgs,
+    #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+/// How the service is run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OperationArgs {
+    /// What is told on standard error: text, or json with a line for every request
+    #[arg(long = "log", value_enum, value_name = "FORMAT", default_value_t)]
+    log_format: LogFormat,
+    /// The most pages and programs that may watch at a time
+    #[arg(long, value_name = "N")]
+    max_streams: Option<NonZeroUsize>,
+}
+
+impl OperationArgs {
+    fn settings(&self, request_log: Option<RequestLog>) -> OperationSettings {
+        let streams = self.max_streams.map(|most| Bounds::with_streams(most.get()));
+        OperationSettings {
+            bounds: streams.unwrap_or_default(),
+            request_log,
+            telemetry: Some(Box::new(|| {
+                let ExportStatus { sent, dropped, failed_requests } = telemetry::status()?;
+                Some(TelemetryCounts { sent, dropped, failed_requests })
+            })),
+            ..OperationSettings::default()
+        }
+    }
 }
 
 pub(crate) fn run(args: &WebArgs) -> anyhow::Result<ExitCode> {
@@ -113,7 +144,9 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     }
     let (secrets, states, path) = kept.context("there is no project to serve")?;
     let hub = SessionHub::new(projects);
-    let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
+    let log = ServiceLog::new(args.operation.log_format);
+    let (app, code) = WebApp::new(hub, site, &secrets, log.lines)?;
+    app.operate(args.operation.settings(log.requests));
     let link = format!("{}/#code={code}", app.site().url());
     if args.for_agents {
         output::result(&format!("{}/mcp", app.site().url()))?;
@@ -366,16 +399,6 @@ fn are_exposed(path: &Path) -> anyhow::Result<bool> {
         );
     }
     Ok(are_exposed)
-}
-
-/// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that is not read, does not
-/// hold them up. What finds no room is not told.
-fn terminal_log() -> WebLog {
-    let (lines, told) = sync_channel::<String>(WAITING_LINES);
-    std::thread::spawn(move || {
-        told.into_iter().for_each(|line| output::to_user(&format!("toolkiln web: {line}")));
-    });
-    Arc::new(move |line: &str| drop(lines.try_send(line.to_owned())))
 }
 
 /// The tokens of the last time, so that browsers and programs need not log in again.
