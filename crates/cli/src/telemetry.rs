@@ -152,6 +152,15 @@ mod tests {
             sent_to(&none, &TelemetryVariables { no_traces: true, ..only_traces.clone() }),
             sent_to(&here, &disabled),
         ];
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        nowhere
+        Some("http://here:4318/v1/traces") Some("http://here:4318/v1/metrics")
+        Some("http://there/v1/traces") Some("http://there/v1/metrics")
+        Some("http://here:4318/v1/traces") Some("http://here:4318/v1/metrics")
+        OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and only http/protobuf is spoken; set telemetry.endpoint to a server of it
+        Some("http://there/otel") None
+        nowhere
+        nowhere
+        "#);
     }
 }

@@ -52,10 +52,11 @@ async fn a_backup_of_a_store_that_is_written_to_holds_everything_up_to_a_moment(
     assert_eq!((&old.damage, &new.damage), (&Vec::new(), &Vec::new()));
     assert!(old.entries.len() >= before);
     assert_eq!(old.entries[..], new.entries[..old.entries.len()]);
-    // What was restored is worked with like any other store.
-    let lease = restored.claim(&id).await.unwrap();
-    let next = restored.append(&id, vec![piece(0)]).await.unwrap();
-    assert_eq!(next[0].sequence, old.entries.len() as u64 + 1);
+    // What was restored is worked with like any other store. The session itself is held, as it was in that moment, for
+    // as long as its process lives.
+    let other = restored.fork(&id, None).await.unwrap();
+    let lease = restored.claim(&other).await.unwrap();
+    assert_eq!(restored.append(&other, vec![piece(0)]).await.unwrap().len(), 1);
     lease.release().await;
 }
 
