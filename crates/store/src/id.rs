@@ -30,7 +30,12 @@ pub struct SessionId(String);
 impl SessionId {
     /// An id that is not in use, for [`crate::Store::create_as`].
     pub fn generate() -> Result<Self, StoreError> {
-        Ok(Self::from_parts(now_ms().unsigned_abs(), random_bits()?))
+        Self::generate_at(now_ms())
+    }
+
+    /// An id that was made at a time: milliseconds since 1970, UTC.
+    pub(crate) fn generate_at(milliseconds: i64) -> Result<Self, StoreError> {
+        Ok(Self::from_parts(milliseconds.unsigned_abs(), random_bits()?))
     }
 
     fn from_parts(milliseconds: u64, random: u64) -> Self {

@@ -13,12 +13,15 @@
 mod call_reader;
 mod call_waiting;
 mod check;
+mod columns;
+mod copied;
 mod cut;
 mod days;
 mod error;
 mod event_data;
 mod exchange;
 mod favourites;
+mod find;
 mod found_messages;
 mod id;
 mod inspection;
@@ -27,10 +30,12 @@ mod lease;
 mod owner;
 mod postgres;
 mod row;
+mod said_words;
 mod session_info;
 mod sqlite;
 mod stats;
 mod store;
+mod stored_data;
 mod summary;
 
 pub use check::{CheckFinding, CheckMode, CheckReport, RepairNote};

@@ -5,12 +5,14 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions as _, PgPool};
+use sqlx::{ConnectOptions as _, Connection as _, PgPool};
 
 use crate::StoreError;
 
 /// How long a caller waits for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection that was used so recently is used again without asking the server whether it still works.
+const TRUSTED_FOR: Duration = Duration::from_secs(1);
 /// What the server is told about every connection of ours. A replica that stops in the middle of a
 /// transaction must not keep others from the session for longer than it takes to be declared dead, and
 /// nothing that we ask takes longer than the rest.
@@ -125,6 +127,15 @@ pub(super) async fn pool(
     let pool = PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|conn, known| {
+            Box::pin(async move {
+                if known.idle_for > TRUSTED_FOR {
+                    conn.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_with(options)
         .await;
     pool.map_err(|error| place.error("connecting to the database", &error))

@@ -4,7 +4,7 @@
 //! All of that is done on a thread and a connection of its own, so that neither a busy runtime nor a busy pool
 //! makes a living replica look dead.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,10 +39,29 @@ pub(super) struct HeldLease {
     pub(super) epoch: i64,
     /// The replica that signed it: this process, in the life in which it claimed the session.
     pub(super) replica: String,
-    /// The last position, as far as this process knows.
-    pub(super) last: u64,
+    /// The last position, as far as this process knows. Locked by whoever appends.
+    pub(super) last: Arc<tokio::sync::Mutex<u64>>,
     /// Whether others may have it by now.
     pub(super) is_lost: bool,
+}
+
+impl HeldLease {
+    pub(super) fn new(epoch: i64, replica: String, last: u64) -> Self {
+        let last = Arc::new(tokio::sync::Mutex::new(last));
+        Self { epoch, replica, last, is_lost: false }
+    }
+}
+
+/// Keeps two parts of this process from claiming the same session at once.
+pub(super) struct Claiming<'a> {
+    presence: &'a Presence,
+    id: SessionId,
+}
+
+impl Drop for Claiming<'_> {
+    fn drop(&mut self) {
+        self.presence.claiming().remove(&self.id);
+    }
 }
 
 /// This process among the replicas.
@@ -52,6 +71,7 @@ pub(super) struct Presence {
     owner: Owner,
     life: Mutex<Life>,
     held: Mutex<HashMap<SessionId, HeldLease>>,
+    claiming: Mutex<HashSet<SessionId>>,
     hints: broadcast::Sender<Hint>,
     /// Ends the thread.
     closed: CancellationToken,
@@ -74,6 +94,7 @@ impl Presence {
             owner: Owner::this_process()?,
             life: Mutex::new(Life::new()?),
             held: Mutex::default(),
+            claiming: Mutex::default(),
             hints,
             closed: CancellationToken::new(),
         })
@@ -107,10 +128,54 @@ impl Presence {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops everything that rests on leases of this life.
+    fn claiming(&self) -> MutexGuard<'_, HashSet<SessionId>> {
+        self.claiming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to claim a session; none if this process has it or is about to.
+    pub(super) fn begin_claim(&self, id: &SessionId) -> Option<Claiming<'_>> {
+        let is_first = self.claiming().insert(id.clone());
+        // A place that was made is given back by its end.
+        let claiming = is_first.then(|| Claiming { presence: self, id: id.clone() });
+        claiming.filter(|_| !self.is_held(id))
+    }
+
+    /// Whether this process has the lease of a session.
+    pub(super) fn is_held(&self, id: &SessionId) -> bool {
+        self.held().get(id).is_some_and(|lease| !lease.is_lost)
+    }
+
+    /// Remembers a lease that was signed.
+    pub(super) fn hold(&self, id: &SessionId, lease: HeldLease) {
+        let (epoch, replica) = (lease.epoch, lease.replica.clone());
+        self.held().insert(id.clone(), lease);
+        // The life in which it was signed may have ended meanwhile.
+        let life = self.life().clone();
+        if life.id != replica || life.lost.is_cancelled() {
+            self.lose_lease(id, epoch);
+        }
+    }
+
+    /// Another replica has the session.
+    pub(super) fn lose_lease(&self, id: &SessionId, epoch: i64) {
+        let mut held = self.held();
+        if let Some(lease) = held.get_mut(id).filter(|lease| lease.epoch == epoch) {
+            lease.is_lost = true;
+        }
+    }
+
+    /// Forgets a lease, unless it was claimed anew.
+    pub(super) fn let_go(&self, id: &SessionId, epoch: i64) {
+        let mut held = self.held();
+        if held.get(id).is_some_and(|lease| lease.epoch == epoch) {
+            held.remove(id);
+        }
+    }
+
+    /// Stops everything that rests on leases of this life. What is claimed meanwhile looks at the token afterwards.
     fn lose(&self) {
-        self.held().values_mut().for_each(|lease| lease.is_lost = true);
         self.life().lost.cancel();
+        self.held().values_mut().for_each(|lease| lease.is_lost = true);
     }
 
     /// Says goodbye, for good: the process does not join again.

@@ -1,4 +1,4 @@
-//! The store as a whole, on real files.
+//! The store as a whole, on real files and a real server.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests make and break files, and start a process to kill it"
@@ -12,5 +12,7 @@ mod kill;
 mod learning;
 mod leases;
 mod long_events;
+mod postgres_rows;
 mod round_trip;
 mod searching;
+mod stage;
