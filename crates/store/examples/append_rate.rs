@@ -1,6 +1,6 @@
 //! How fast sessions are written: `append_rate PLACE WRITERS APPENDS`.
 //!
-//! PLACE is a file for SQLite. Each writer has a session of its own, which it claims, and appends one
+//! PLACE is a file for SQLite, or the address of a database of PostgreSQL: `postgres://user@host:port/database`. Each writer has a session of its own, which it claims, and appends one
 //! event of the size of a short answer after the other, as a turn does. Prints one line of JSON: appends a second of all
 //! writers together, and how long one append took.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::{AgentRole, Opened, SessionEvent, Settings};
-use store::{SqliteStore, Store, StoreError};
+use store::{PostgresDatabase, PostgresOptions, SqliteStore, Store, StoreError};
 
 /// The bytes of an event, which is about what a provider sends at a time.
 const PIECE: &str = "a piece of an answer, as long as they usually are; ";
@@ -49,6 +49,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn opened(place: &str) -> Result<Arc<dyn Store>, StoreError> {
+    if place.starts_with("postgres://") {
+        let database = PostgresDatabase::open(PostgresOptions::new(place, "append_rate")).await?;
+        return Ok(Arc::new(database.store("bench")));
+    }
     Ok(Arc::new(SqliteStore::open(place).await?))
 }
 

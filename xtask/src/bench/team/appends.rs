@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
+use testkit::Postgres;
 
 use crate::bench::Effort;
 use crate::fetch::output;
@@ -49,6 +50,13 @@ pub(super) fn appends(house: &House, effort: Effort, profile: &str) -> Result<Ve
         let file = directory.path().join(format!("{writers}.db"));
         let place = file.to_str().context("the temporary directory has a plain name")?;
         figures.push(measured(house, profile, ("SQLite", place), writers, total / writers)?);
+    }
+    // As it is installed: every commit is on the disk.
+    let Some(server) = Postgres::start(&[]) else { return Ok(figures) };
+    for writers in WRITERS {
+        let database = server.database();
+        let place = ("PostgreSQL", database.url());
+        figures.push(measured(house, profile, place, writers, total / writers)?);
     }
     Ok(figures)
 }
