@@ -104,7 +104,7 @@ impl Environment {
                 http_proxy: first(&["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"]),
                 no_proxy: first(&["NO_PROXY", "no_proxy"]),
             },
-            telemetry: TelemetryVariables::from(&read),
+            telemetry: TelemetryVariables::from(read),
             ..Self::default()
         }
     }

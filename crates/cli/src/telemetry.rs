@@ -7,7 +7,7 @@ use std::time::Duration;
 use protocol::LogEntry;
 use session::LogObserver;
 use store::SessionId;
-use telemetry::{Content, ExportSettings, ExportStatus, Exporter, Recorder, Resource};
+use telemetry::{ContentCapture, ExportSettings, ExportStatus, Exporter, Recorder, Resource};
 
 use crate::config::TelemetryConfig;
 use crate::environment::TelemetryVariables;
@@ -50,7 +50,7 @@ fn started(project: &Project) -> Option<Recorder> {
             return None;
         }
     };
-    let content = if config.content { Content::Recorded } else { Content::LeftOut };
+    let content = if config.content { ContentCapture::Recorded } else { ContentCapture::LeftOut };
     match Exporter::start(settings, &project.environment.network.for_providers()) {
         Ok(exporter) => Some(Recorder::new(exporter, content)),
         Err(error) => {

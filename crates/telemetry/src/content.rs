@@ -10,7 +10,7 @@ const CUT: &str = "…";
 
 /// Whether spans hold what users, models and tools say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentCapture {
     /// They hold names, numbers and times only.
     #[default]
     LeftOut,
@@ -49,7 +49,7 @@ fn part(said: &Said) -> Option<Value> {
             "name": call.name,
             "arguments": arguments(&call.arguments),
         })),
-        // Images are large, and a provider's own blocks are for nobody else.
+        // Images are large, and a provider's own blocks are meant for it alone.
         _ => None,
     }
 }

@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::measures::Measures;
 use crate::otlp::{metrics_request, traces_request};
-use crate::span::Span;
-use sending::{Destination, Sent};
+use crate::span::TraceSpan;
+use sending::{Destination, SendOutcome};
 
 /// Spans that wait to be sent: a few megabytes at most, and some seconds of a busy service.
 const QUEUE: usize = 4_096;
@@ -108,7 +108,7 @@ struct Counters {
 
 /// Sends what it is given.
 pub struct Exporter {
-    queue: mpsc::Sender<Span>,
+    queue: mpsc::Sender<TraceSpan>,
     stop: Mutex<Option<oneshot::Sender<oneshot::Sender<()>>>>,
     measures: Arc<Mutex<Measures>>,
     counters: Arc<Counters>,
@@ -135,7 +135,7 @@ impl Exporter {
     }
 
     /// Has a span sent, if there is room for it.
-    pub fn offer(&self, span: Span) {
+    pub fn offer(&self, span: TraceSpan) {
         if self.queue.try_send(span).is_err() {
             self.counters.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -190,10 +190,10 @@ struct Sender {
 impl Sender {
     async fn run(
         self,
-        mut spans: mpsc::Receiver<Span>,
+        mut spans: mpsc::Receiver<TraceSpan>,
         mut stopped: oneshot::Receiver<oneshot::Sender<()>>,
     ) {
-        let mut batch: Vec<Span> = Vec::new();
+        let mut batch: Vec<TraceSpan> = Vec::new();
         let mut send_at: Option<Instant> = None;
         let mut measure_at = Instant::now() + MEASURES_TIME;
         let mut done = None;
@@ -203,7 +203,7 @@ impl Sender {
                 biased;
                 asked = &mut stopped => match asked {
                     Ok(asker) => done = Some(asker),
-                    // Nobody is left who could offer anything.
+                    // The exporter is gone: nothing more can be offered.
                     Err(_) => return,
                 },
                 Some(span) = spans.recv() => {
@@ -234,14 +234,14 @@ impl Sender {
         }
     }
 
-    async fn send_spans(&self, spans: Vec<Span>) {
+    async fn send_spans(&self, spans: Vec<TraceSpan>) {
         let count = spans.len() as u64;
         let Some(traces) = self.traces.as_ref().filter(|_| count > 0) else { return };
         let sent = traces.send(traces_request(&self.resource, &spans)).await;
         self.counters.failed.fetch_add(sent.failures(), Ordering::Relaxed);
         let lost = match sent {
-            Sent::Taken { rejected, .. } => rejected.min(count),
-            Sent::Lost { .. } => count,
+            SendOutcome::Taken { rejected, .. } => rejected.min(count),
+            SendOutcome::Lost { .. } => count,
         };
         self.counters.dropped.fetch_add(lost, Ordering::Relaxed);
         self.counters.sent.fetch_add(count - lost, Ordering::Relaxed);

@@ -11,15 +11,15 @@ use protocol::{
     ApprovalResponse, LogEntry, ModelAnswer, SessionEvent, Settings, ToolCall, ToolResult, Usage,
 };
 
-use crate::content::{self, Content};
+use crate::content::{self, ContentCapture};
 use crate::conventions::{AGENT, INTERRUPTED, SUB_AGENT, key, operation};
-use crate::span::{Span, SpanId, SpanKind, SpanStatus, TraceId};
+use crate::span::{SpanId, SpanKind, SpanStatus, TraceId, TraceSpan};
 
 /// Reads the log of one session, entry by entry.
 #[derive(Debug)]
 pub struct SpanFold {
     session: String,
-    content: Content,
+    content: ContentCapture,
     /// The latest time that the log has told, in milliseconds since 1970.
     now: u64,
     open: Vec<OpenSpan>,
@@ -31,7 +31,7 @@ pub struct SpanFold {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Folded {
     /// Spans that have ended, parts before the whole.
-    pub spans: Vec<Span>,
+    pub spans: Vec<TraceSpan>,
     /// Tokens that were used.
     pub tokens: Option<TokenUse>,
 }
@@ -56,7 +56,7 @@ struct Scope {
 
 #[derive(Debug)]
 struct OpenSpan {
-    span: Span,
+    span: TraceSpan,
     path: Vec<String>,
     what: What,
     usage: Usage,
@@ -86,16 +86,17 @@ enum Ending {
 }
 
 /// All spans of a log. What is open at its end is closed as interrupted.
-pub fn spans_of(session: &str, entries: &[LogEntry], content: Content) -> Vec<Span> {
+pub fn spans_of(session: &str, entries: &[LogEntry], content: ContentCapture) -> Vec<TraceSpan> {
     let mut fold = SpanFold::new(session, content);
-    let mut spans: Vec<Span> = entries.iter().flat_map(|entry| fold.apply(entry).spans).collect();
+    let mut spans: Vec<TraceSpan> =
+        entries.iter().flat_map(|entry| fold.apply(entry).spans).collect();
     spans.extend(fold.interrupt());
     spans
 }
 
 impl SpanFold {
     /// A log of which nothing was read.
-    pub fn new(session: &str, content: Content) -> Self {
+    pub fn new(session: &str, content: ContentCapture) -> Self {
         let session = session.to_owned();
         Self { session, content, now: 0, open: Vec::new(), scopes: BTreeMap::new() }
     }
@@ -116,7 +117,7 @@ impl SpanFold {
     }
 
     /// Closes what is open, because the log ends here.
-    pub fn interrupt(&mut self) -> Vec<Span> {
+    pub fn interrupt(&mut self) -> Vec<TraceSpan> {
         let mut spans = Vec::new();
         while let Some(outermost) = self.open.first().map(|open| open.span.id) {
             self.close(outermost, &Ending::Failed(INTERRUPTED.to_owned()), &mut spans);
@@ -137,7 +138,7 @@ impl SpanFold {
     }
 
     /// What concerns turns and requests; the rest concerns calls.
-    fn conversation(&mut self, at: At<'_>, event: &SessionEvent, ended: &mut Vec<Span>) {
+    fn conversation(&mut self, at: At<'_>, event: &SessionEvent, ended: &mut Vec<TraceSpan>) {
         match event {
             SessionEvent::Opened(opened) => {
                 self.scope(at.path).settings = Some(opened.settings.clone());
@@ -148,7 +149,7 @@ impl SpanFold {
             SessionEvent::UserMessage { content } => {
                 self.end_turn(at, &Ending::Failed(INTERRUPTED.to_owned()), ended);
                 self.begin(at, What::Turn);
-                if self.content == Content::Recorded {
+                if self.content == ContentCapture::Recorded {
                     self.note(
                         at,
                         &What::Turn,
@@ -182,7 +183,7 @@ impl SpanFold {
         }
     }
 
-    fn calls(&mut self, at: At<'_>, event: &SessionEvent, ended: &mut Vec<Span>) {
+    fn calls(&mut self, at: At<'_>, event: &SessionEvent, ended: &mut Vec<TraceSpan>) {
         match event {
             SessionEvent::CallStarted { call_id, .. } => {
                 let tool = What::Tool(call_id.clone());
@@ -204,7 +205,7 @@ impl SpanFold {
         }
     }
 
-    fn answered(&mut self, at: At<'_>, answer: &ModelAnswer, ended: &mut Vec<Span>) {
+    fn answered(&mut self, at: At<'_>, answer: &ModelAnswer, ended: &mut Vec<TraceSpan>) {
         self.ensure(at, &What::Chat, answer.duration_ms);
         for call in answer.content.iter().filter_map(attributes::call_in) {
             self.scope(at.path).calls.insert(call.id.clone(), call.clone());
@@ -213,7 +214,7 @@ impl SpanFold {
         if let Some(open) = self.open_mut(at, &What::Chat) {
             open.span.attributes.push((key::FINISH_REASONS, attributes::finish(&answer.stop)));
         }
-        if self.content == Content::Recorded {
+        if self.content == ContentCapture::Recorded {
             let said = content::message("assistant", &answer.content);
             self.note(at, &What::Chat, key::OUTPUT_MESSAGES, said);
         }
@@ -225,7 +226,7 @@ impl SpanFold {
         at: At<'_>,
         call_id: &str,
         response: &ApprovalResponse,
-        ended: &mut Vec<Span>,
+        ended: &mut Vec<TraceSpan>,
     ) {
         let approval = What::Approval(call_id.to_owned());
         if let Some(open) = self.open_mut(at, &approval) {
@@ -240,12 +241,12 @@ impl SpanFold {
         call_id: &str,
         (result, text): (&ToolResult, Option<&str>),
         duration_ms: u64,
-        ended: &mut Vec<Span>,
+        ended: &mut Vec<TraceSpan>,
     ) {
         let tool = What::Tool(call_id.to_owned());
         // A call that was refused before it could begin has a result all the same.
         self.ensure(at, &tool, duration_ms);
-        if self.content == Content::Recorded {
+        if self.content == ContentCapture::Recorded {
             self.note(at, &tool, key::TOOL_RESULT, content::result(result, text));
         }
         let ending = match result {
@@ -297,13 +298,13 @@ impl SpanFold {
         self.open.iter_mut().find(|open| open.path == at.path && open.what == *what)
     }
 
-    fn find(&self, path: &[String], what: &What) -> Option<&Span> {
+    fn find(&self, path: &[String], what: &What) -> Option<&TraceSpan> {
         let found = self.open.iter().find(|open| open.path == path && open.what == *what);
         found.map(|open| &open.span)
     }
 
     /// The span that a new one is a part of.
-    fn parent(&self, path: &[String], what: &What) -> Option<&Span> {
+    fn parent(&self, path: &[String], what: &What) -> Option<&TraceSpan> {
         if let What::Approval(call_id) = what
             && let Some(tool) = self.find(path, &What::Tool(call_id.clone()))
         {
@@ -340,7 +341,7 @@ impl SpanFold {
         let parent = parent.map(|parent| parent.id);
         let agent = if at.path.is_empty() { AGENT } else { SUB_AGENT };
         let scope = self.scopes.get(at.path);
-        let facts = attributes::Facts {
+        let facts = attributes::SpanFacts {
             session: &self.session,
             settings: self.settings(at.path),
             agent,
@@ -351,24 +352,25 @@ impl SpanFold {
         let (name, attributes) = facts.describe(operation, what.call_id());
         let id = SpanId::of(&self.session, at.sequence);
         let (start_ms, end_ms, status) = (self.now, self.now, SpanStatus::Unset);
-        let span = Span { trace, id, parent, name, kind, start_ms, end_ms, status, attributes };
+        let span =
+            TraceSpan { trace, id, parent, name, kind, start_ms, end_ms, status, attributes };
         let (path, usage, cost_usd) = (at.path.to_vec(), Usage::default(), None);
         self.open.push(OpenSpan { span, path, what, usage, cost_usd });
     }
 
-    fn end_turn(&mut self, at: At<'_>, ending: &Ending, ended: &mut Vec<Span>) {
+    fn end_turn(&mut self, at: At<'_>, ending: &Ending, ended: &mut Vec<TraceSpan>) {
         self.end(at, &What::Turn, ending, ended);
         self.scope(at.path).calls.clear();
     }
 
-    fn end(&mut self, at: At<'_>, what: &What, ending: &Ending, ended: &mut Vec<Span>) {
+    fn end(&mut self, at: At<'_>, what: &What, ending: &Ending, ended: &mut Vec<TraceSpan>) {
         if let Some(id) = self.find(at.path, what).map(|span| span.id) {
             self.close(id, ending, ended);
         }
     }
 
     /// Closes a span, after its parts: what is still open of it was interrupted, unless it only waited.
-    fn close(&mut self, id: SpanId, ending: &Ending, ended: &mut Vec<Span>) {
+    fn close(&mut self, id: SpanId, ending: &Ending, ended: &mut Vec<TraceSpan>) {
         let is_part = |open: &OpenSpan| open.span.parent == Some(id);
         while let Some(part) = self.open.iter().find(|open| is_part(open)) {
             let ending = match part.what {

@@ -5,7 +5,7 @@
 //! that reading a log again, here or on another machine, names the same spans. [`Recorder`] folds the logs of all
 //! sessions of a process, and the [`Exporter`] sends what has ended by OTLP over HTTP, in batches, in the background.
 //!
-//! What users, models and tools say is in a span only if [`Content::Recorded`] was asked for. This crate never prints,
+//! What users, models and tools say is in a span only if [`ContentCapture::Recorded`] was asked for. This crate never prints,
 //! never reads the environment, and never makes a session wait.
 
 mod content;
@@ -18,10 +18,10 @@ mod recorder;
 mod span;
 mod wire;
 
-pub use content::Content;
+pub use content::ContentCapture;
 pub use export::{ExportSettings, ExportStatus, Exporter, InvalidEndpoint, Resource};
 pub use fold::{Folded, SpanFold, TokenUse, spans_of};
 pub use measures::Measures;
 pub use otlp::{metrics_request, traces_request};
 pub use recorder::Recorder;
-pub use span::{AttributeValue, Span, SpanId, SpanKind, SpanStatus, TraceId};
+pub use span::{AttributeValue, SpanId, SpanKind, SpanStatus, TraceId, TraceSpan};

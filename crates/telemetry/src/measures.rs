@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::conventions::{DURATION_BOUNDS, TOKEN_BOUNDS, key, metric, operation};
 use crate::fold::{Folded, TokenUse};
-use crate::span::Span;
+use crate::span::TraceSpan;
 
 /// Series of one metric. Models, providers and errors are few; what comes beyond is counted together, so that nothing
 /// can fill the memory.
@@ -72,7 +72,7 @@ impl Measures {
         self.duration.series.is_empty() && self.tokens.series.is_empty()
     }
 
-    fn count_span(&mut self, span: &Span) {
+    fn count_span(&mut self, span: &TraceSpan) {
         let is_measured = |name: &str| {
             matches!(name, operation::INVOKE_AGENT | operation::CHAT | operation::EXECUTE_TOOL)
         };

@@ -3,7 +3,7 @@
 use crate::conventions::{SCHEMA_URL, key};
 use crate::export::Resource;
 use crate::measures::{DURATION, Histogram, Instrument, Measures, MetricDescription, TOKENS};
-use crate::span::{AttributeValue, Span, SpanKind, SpanStatus};
+use crate::span::{AttributeValue, SpanKind, SpanStatus, TraceSpan};
 use crate::wire::{Field, Message, fields};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -14,7 +14,7 @@ const CUMULATIVE: u64 = 2;
 const STATUS_ERROR: u64 = 2;
 
 /// The body of a request to `/v1/traces`.
-pub fn traces_request(resource: &Resource, spans: &[Span]) -> Vec<u8> {
+pub fn traces_request(resource: &Resource, spans: &[TraceSpan]) -> Vec<u8> {
     request(resource, |scope| {
         for one in spans {
             scope.message(2, |message| span(message, one));
@@ -83,7 +83,7 @@ fn request(resource: &Resource, told: impl FnOnce(&mut Message)) -> Vec<u8> {
     request.into_bytes()
 }
 
-fn span(message: &mut Message, span: &Span) {
+fn span(message: &mut Message, span: &TraceSpan) {
     message.bytes(1, &span.trace.0);
     message.bytes(2, &span.id.0);
     if let Some(parent) = span.parent {

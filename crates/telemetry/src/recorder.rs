@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use protocol::LogEntry;
 
-use crate::content::Content;
+use crate::content::ContentCapture;
 use crate::export::{ExportStatus, Exporter};
 use crate::fold::SpanFold;
 
 /// Reads what is written to the logs of sessions, and has it sent.
 pub struct Recorder {
-    content: Content,
+    content: ContentCapture,
     exporter: Exporter,
     folds: Mutex<HashMap<String, SpanFold>>,
 }
 
 impl Recorder {
     /// Nothing is read yet.
-    pub fn new(exporter: Exporter, content: Content) -> Self {
+    pub fn new(exporter: Exporter, content: ContentCapture) -> Self {
         Self { content, exporter, folds: Mutex::default() }
     }
 

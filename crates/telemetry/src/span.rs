@@ -66,7 +66,7 @@ impl fmt::Debug for SpanId {
 
 /// Something that took time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Span {
+pub struct TraceSpan {
     /// The turn it belongs to.
     pub trace: TraceId,
     /// Its name for other spans.
@@ -87,7 +87,7 @@ pub struct Span {
     pub attributes: Vec<(&'static str, AttributeValue)>,
 }
 
-impl Span {
+impl TraceSpan {
     /// An attribute, if it is there and a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.attributes.iter().find_map(|(name, value)| match value {

@@ -43,7 +43,8 @@ async fn an_observer_is_told_the_whole_log_once_and_of_who_has_it() {
     session.close().await;
     let (mut session, _) = Session::resume(stage.parts.clone(), id).await.unwrap();
     send(&mut session, "And now?").await;
-    assert_eq!(*notes.entries.lock().unwrap(), stage.log(&session).await);
+    let second = stage.log(&session).await;
+    assert_eq!(*notes.entries.lock().unwrap(), second);
     drop(session);
     let taken_up = format!("taken up with {} entries", first.len());
     assert_eq!(*notes.moments.lock().unwrap(), ["left", taken_up.as_str(), "left"]);

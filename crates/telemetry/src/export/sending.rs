@@ -24,7 +24,7 @@ const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf")
 
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SendOutcome {
     Taken {
         /// How much of it the server did not want.
         rejected: u64,
@@ -36,7 +36,7 @@ pub(super) enum Sent {
     },
 }
 
-impl Sent {
+impl SendOutcome {
     pub(super) fn failures(&self) -> u64 {
         match self {
             Self::Taken { failures, .. } | Self::Lost { failures } => *failures,
@@ -80,18 +80,18 @@ impl Destination {
         Ok(Self { uri, headers, timeout, transport })
     }
 
-    pub(super) async fn send(&self, body: Vec<u8>) -> Sent {
+    pub(super) async fn send(&self, body: Vec<u8>) -> SendOutcome {
         let body = Bytes::from(body);
         let mut pauses = PAUSES.into_iter();
         let mut failures = 0;
         loop {
             let failure = match self.attempt(body.clone()).await {
-                Ok(rejected) => return Sent::Taken { rejected, failures },
+                Ok(rejected) => return SendOutcome::Taken { rejected, failures },
                 Err(failure) => failure,
             };
             failures += 1;
             let (Failure::MayPass(wanted), Some(pause)) = (failure, pauses.next()) else {
-                return Sent::Lost { failures };
+                return SendOutcome::Lost { failures };
             };
             tokio::time::sleep(wanted.unwrap_or(pause).min(LONGEST_PAUSE)).await;
         }

@@ -3,25 +3,25 @@
 use protocol::{Content as Said, Settings, StopReason, ToolCall, TurnEnd, Usage};
 
 use super::Ending;
-use crate::content::{self, Content};
+use crate::content::{self, ContentCapture};
 use crate::conventions::{TOOL_TYPE, key, operation, provider};
-use crate::span::{AttributeValue, Span};
+use crate::span::{AttributeValue, TraceSpan};
 
 /// Bytes of the name of a tool. A model can call anything by any name.
 const NAME_BYTES: usize = 64;
 
 /// What is known when a span begins.
-pub(super) struct Facts<'a> {
+pub(super) struct SpanFacts<'a> {
     pub(super) session: &'a str,
     pub(super) settings: Option<&'a Settings>,
     pub(super) agent: &'static str,
     pub(super) call: Option<&'a ToolCall>,
-    pub(super) content: Content,
+    pub(super) content: ContentCapture,
 }
 
 type Attributes = Vec<(&'static str, AttributeValue)>;
 
-impl Facts<'_> {
+impl SpanFacts<'_> {
     /// The name and the attributes of a span.
     pub(super) fn describe(
         &self,
@@ -63,7 +63,7 @@ impl Facts<'_> {
         let call = self.call?;
         let name = bounded(&call.name);
         known.push((key::TOOL_NAME, name.as_str().into()));
-        if self.content == Content::Recorded {
+        if self.content == ContentCapture::Recorded {
             known.push((key::TOOL_ARGUMENTS, content::arguments(&call.arguments).into()));
         }
         Some(name)
@@ -118,7 +118,7 @@ pub(super) fn finish(stop: &StopReason) -> AttributeValue {
     AttributeValue::Texts(vec![bounded(reason)])
 }
 
-pub(super) fn add_usage(span: &mut Span, usage: Usage, cost_usd: Option<f64>) {
+pub(super) fn add_usage(span: &mut TraceSpan, usage: Usage, cost_usd: Option<f64>) {
     if !usage.is_zero() {
         let cached = [
             (key::CACHE_READ_TOKENS, usage.cache_read),

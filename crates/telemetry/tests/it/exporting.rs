@@ -11,7 +11,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use net::Network;
 use telemetry::{
-    Content, ExportSettings, ExportStatus, Exporter, Recorder, Resource, Span, spans_of,
+    ContentCapture, ExportSettings, ExportStatus, Exporter, Recorder, Resource, TraceSpan, spans_of,
 };
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
@@ -89,11 +89,11 @@ fn settings(address: &str) -> ExportSettings {
     ExportSettings { headers, ..ExportSettings::new(address, resource) }
 }
 
-fn spans() -> Vec<Span> {
+fn spans() -> Vec<TraceSpan> {
     spans_of(
         SESSION,
         &log([opened(), says("go"), asks(), answers("", Vec::new())]),
-        Content::LeftOut,
+        ContentCapture::LeftOut,
     )
 }
 
@@ -105,7 +105,7 @@ fn status(sent: u64, dropped: u64, failed_requests: u64) -> ExportStatus {
 async fn what_sessions_write_arrives_as_traces_and_metrics() {
     let mut collector = Collector::start(&[200], None).await;
     let exporter = Exporter::start(settings(&collector.address), &Network::default()).unwrap();
-    let recorder = Recorder::new(exporter, Content::LeftOut);
+    let recorder = Recorder::new(exporter, ContentCapture::LeftOut);
     let entries = log([opened(), says("go"), asks(), answers("", Vec::new()), says("on")]);
     recorder.written(SESSION, &entries);
     recorder.shutdown(PATIENCE).await;
@@ -124,7 +124,7 @@ async fn a_session_that_is_taken_up_sends_what_its_open_turn_had_ended_but_measu
 {
     let mut collector = Collector::start(&[200], None).await;
     let exporter = Exporter::start(settings(&collector.address), &Network::default()).unwrap();
-    let recorder = Recorder::new(exporter, Content::LeftOut);
+    let recorder = Recorder::new(exporter, ContentCapture::LeftOut);
     let before = [opened(), says("go"), asks(), answers("", Vec::new()), says("on"), asks()];
     recorder.taken_up(SESSION, &log(before));
     assert_eq!(recorder.status(), status(0, 0, 0));

@@ -5,7 +5,7 @@ use protocol::{
     ErrorCode, LogEntry, ModelErrorKind, PauseReason, SessionEvent, ToolError, TurnEnd, Usage,
 };
 use serde_json::json;
-use telemetry::{Content, Span, SpanFold, spans_of};
+use telemetry::{ContentCapture, SpanFold, TraceSpan, spans_of};
 
 use crate::story::{
     SESSION, answers, asks, call, ends, log, nested, opened, question, says, starts, tree,
@@ -55,7 +55,7 @@ fn whole() -> Vec<LogEntry> {
 
 #[test]
 fn a_turn_has_a_span_for_each_request_call_and_wait() {
-    assert_snapshot!(tree(&spans_of(SESSION, &whole(), Content::LeftOut)), @r#"
+    assert_snapshot!(tree(&spans_of(SESSION, &whole(), ContentCapture::LeftOut)), @r#"
     invoke_agent toolkiln [1000..12500] Unset
         gen_ai.agent.name = Text("toolkiln")
         toolkiln.role = Text("actor")
@@ -133,8 +133,8 @@ fn a_turn_has_a_span_for_each_request_call_and_wait() {
 #[test]
 fn without_being_asked_for_no_content_is_in_a_span() {
     let told = |content| format!("{:?}", spans_of(SESSION, &whole(), content));
-    assert!(!told(Content::LeftOut).contains("secret"));
-    let recorded = told(Content::Recorded);
+    assert!(!told(ContentCapture::LeftOut).contains("secret"));
+    let recorded = told(ContentCapture::Recorded);
     for said in ["wish", "answer", "command", "output", "task", "report", "end"] {
         assert!(recorded.contains(&format!("secret {said}")), "{said}");
     }
@@ -143,18 +143,19 @@ fn without_being_asked_for_no_content_is_in_a_span() {
 #[test]
 fn another_reader_that_takes_over_anywhere_names_the_same_spans() {
     let entries = whole();
-    let known = spans_of(SESSION, &entries, Content::LeftOut);
+    let known = spans_of(SESSION, &entries, ContentCapture::LeftOut);
     for cut in 0..entries.len() {
         let (before, after) = entries.split_at(cut);
-        let mut first = SpanFold::new(SESSION, Content::LeftOut);
-        let mut spans: Vec<Span> = before.iter().flat_map(|it| first.apply(it).spans).collect();
+        let mut first = SpanFold::new(SESSION, ContentCapture::LeftOut);
+        let mut spans: Vec<TraceSpan> =
+            before.iter().flat_map(|it| first.apply(it).spans).collect();
         // The second one reads everything, and tells only of what ends from here on.
-        let mut second = SpanFold::new(SESSION, Content::LeftOut);
+        let mut second = SpanFold::new(SESSION, ContentCapture::LeftOut);
         before.iter().for_each(|entry| drop(second.apply(entry)));
         spans.extend(after.iter().flat_map(|it| second.apply(it).spans));
         assert_eq!(spans, known, "{cut}");
     }
-    let other = spans_of("another", &entries, Content::LeftOut);
+    let other = spans_of("another", &entries, ContentCapture::LeftOut);
     assert!(other.iter().zip(&known).all(|(other, known)| other.id != known.id));
 }
 
@@ -162,7 +163,7 @@ fn another_reader_that_takes_over_anywhere_names_the_same_spans() {
 fn what_a_log_leaves_open_is_interrupted() {
     let mut entries = whole();
     entries.truncate(16);
-    let spans = spans_of(SESSION, &entries, Content::LeftOut);
+    let spans = spans_of(SESSION, &entries, ContentCapture::LeftOut);
     let open: Vec<String> = spans
         .iter()
         .filter(|span| span.text("error.type") == Some("interrupted"))
@@ -186,7 +187,7 @@ fn a_session_that_is_taken_up_ends_what_was_open_when_its_process_died() {
         ends("1", Err(interrupted)),
         SessionEvent::TurnEnded(TurnEnd::Interrupted),
     ]);
-    assert_snapshot!(tree(&spans_of(SESSION, &entries, Content::LeftOut)), @r#"
+    assert_snapshot!(tree(&spans_of(SESSION, &entries, ContentCapture::LeftOut)), @r#"
     invoke_agent toolkiln [1000..3500] Error
         gen_ai.agent.name = Text("toolkiln")
         toolkiln.role = Text("actor")
@@ -223,5 +224,5 @@ fn what_happens_outside_of_a_turn_has_no_span() {
         nested("x", 1, says("hm")),
         SessionEvent::TurnEnded(TurnEnd::Done),
     ]);
-    assert_eq!(spans_of(SESSION, &entries, Content::LeftOut), []);
+    assert_eq!(spans_of(SESSION, &entries, ContentCapture::LeftOut), []);
 }

@@ -9,7 +9,8 @@ use protocol::{
 };
 use serde_json::json;
 use telemetry::{
-    Content, Measures, Resource, Span, SpanFold, metrics_request, spans_of, traces_request,
+    ContentCapture, Measures, Resource, SpanFold, TraceSpan, metrics_request, spans_of,
+    traces_request,
 };
 
 use crate::story::{SESSION, answers, asks, call, ends, nested, opened, question, says, starts};
@@ -60,14 +61,14 @@ fn entries() -> impl Strategy<Value = Vec<LogEntry>> {
     })
 }
 
-fn parent<'a>(spans: &'a [Span], span: &Span) -> Option<&'a Span> {
+fn parent<'a>(spans: &'a [TraceSpan], span: &TraceSpan) -> Option<&'a TraceSpan> {
     spans.iter().find(|other| Some(other.id) == span.parent)
 }
 
 proptest! {
     #[test]
     fn spans_nest_and_none_is_left_open(entries in entries()) {
-        let spans = spans_of(SESSION, &entries, Content::LeftOut);
+        let spans = spans_of(SESSION, &entries, ContentCapture::LeftOut);
         let ids: BTreeSet<_> = spans.iter().map(|span| span.id).collect();
         prop_assert_eq!(ids.len(), spans.len());
         for (index, span) in spans.iter().enumerate() {
@@ -85,8 +86,8 @@ proptest! {
 
     #[test]
     fn everything_that_begins_in_a_turn_has_a_span(entries in entries()) {
-        let mut fold = SpanFold::new(SESSION, Content::LeftOut);
-        let mut ended: Vec<Span> = entries.iter().flat_map(|it| fold.apply(it).spans).collect();
+        let mut fold = SpanFold::new(SESSION, ContentCapture::LeftOut);
+        let mut ended: Vec<TraceSpan> = entries.iter().flat_map(|it| fold.apply(it).spans).collect();
         let was_open = fold.is_open();
         let rest = fold.interrupt();
         prop_assert_eq!(was_open, !rest.is_empty());
@@ -104,10 +105,10 @@ proptest! {
             instance: None,
             attributes: Vec::new(),
         };
-        let spans = spans_of(SESSION, &entries, Content::Recorded);
+        let spans = spans_of(SESSION, &entries, ContentCapture::Recorded);
         prop_assert!(!traces_request(&resource, &spans).is_empty());
         let mut measures = Measures::default();
-        let mut fold = SpanFold::new(SESSION, Content::Recorded);
+        let mut fold = SpanFold::new(SESSION, ContentCapture::Recorded);
         entries.iter().for_each(|entry| measures.count(&fold.apply(entry)));
         prop_assert!(!metrics_request(&resource, &measures, (0, u64::MAX)).is_empty());
     }

@@ -5,7 +5,7 @@ use protocol::{
     SessionEvent, Settings, StopReason, ToolCall, ToolResult, Usage,
 };
 use serde_json::{Map, Value};
-use telemetry::Span;
+use telemetry::TraceSpan;
 
 /// The id of the session.
 pub(crate) const SESSION: &str = "01h455vb4pex5vsknk08";
@@ -94,7 +94,7 @@ pub(crate) fn question(id: &str) -> ApprovalRequest {
 }
 
 /// Spans as a tree, each with its times, what went wrong, and its attributes.
-pub(crate) fn tree(spans: &[Span]) -> String {
+pub(crate) fn tree(spans: &[TraceSpan]) -> String {
     let mut text = String::new();
     let mut traces: Vec<_> = spans.iter().filter(|span| span.parent.is_none()).collect();
     traces.sort_by_key(|span| span.start_ms);
@@ -102,8 +102,8 @@ pub(crate) fn tree(spans: &[Span]) -> String {
     text
 }
 
-fn branch(spans: &[Span], span: &Span, depth: usize, text: &mut String) {
-    let Span { name, start_ms, end_ms, status, attributes, .. } = span;
+fn branch(spans: &[TraceSpan], span: &TraceSpan, depth: usize, text: &mut String) {
+    let TraceSpan { name, start_ms, end_ms, status, attributes, .. } = span;
     let indent = "  ".repeat(depth);
     let line = format!("{indent}{name} [{start_ms}..{end_ms}] {status:?}");
     text.push_str(&line);

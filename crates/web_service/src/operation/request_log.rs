@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct RequestRecord {
     /// Names it in the answer's header `x-request-id` too.
     pub request: String,
-    /// Who has asked; absent if nobody was recognised.
+    /// Who has asked; absent if the client was not recognised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
     /// The method, if it is one that is known.

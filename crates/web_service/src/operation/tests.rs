@@ -156,7 +156,7 @@ async fn metrics_are_for_programs_of_this_machine_and_for_those_with_a_token() {
     let cases = [
         ("", "200"),
         (token.as_str(), "200"),
-        // A page in a browser, and a proxy that speaks for somebody.
+        // A page in a browser, and a proxy that speaks for another client.
         ("origin: https://evil.example\r\n", "403"),
         ("sec-fetch-site: cross-site\r\n", "403"),
         ("x-forwarded-for: 203.0.113.7\r\n", "401"),

@@ -19,7 +19,7 @@ const WAITING_RECORDS: usize = 10_000;
 /// How the service tells what happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// What a person has to know
+    /// What the user has to know
     #[default]
     Text,
     /// Also every request, as lines of JSON
@@ -37,7 +37,7 @@ struct JsonLine<T> {
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Told<'a> {
-    /// What a person has to know.
+    /// What the user has to know.
     Message { message: &'a str },
     /// A request that was answered.
     Request(&'a RequestRecord),
