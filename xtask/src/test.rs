@@ -9,7 +9,7 @@ use crate::house::House;
 use crate::interop::{installed_modules, typescript_sdk};
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps, one_line};
-use crate::{confined, conformance, differential, history, imports, page, symbols};
+use crate::{confined, conformance, differential, history, imports, page, symbols, telemetry};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -72,6 +72,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("MCP Inspector", || typescript_sdk(&house, &binary, "inspector")),
         side("Python ACP client", || ACP_PYTHON.run(&house, &binary)),
         side("TypeScript ACP client", || acp_typescript(&house, &binary)),
+        side("OpenTelemetry's types", || telemetry::otlp(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
     // Alone, because it has two browsers of its own.

@@ -13,8 +13,8 @@ use workspace::StateDir;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::model_choice::Chosen;
-use crate::output;
 use crate::project::Project;
+use crate::{output, telemetry};
 
 /// The sessions of a project, in its state directory.
 const SESSIONS: &str = "sessions.db";
@@ -68,6 +68,7 @@ pub(crate) async fn session_parts_in(
             wall_time: agent.wall_time_s.map(|seconds| Duration::from_secs(seconds.get())),
         },
         tools,
+        observers: telemetry::observers(project),
     })
 }
 

@@ -19,6 +19,7 @@ mod project;
 mod reports;
 mod session_worktrees;
 mod shown_project;
+mod telemetry;
 mod user_commands;
 mod web_tools;
 

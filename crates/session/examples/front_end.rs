@@ -86,6 +86,7 @@ pub(crate) async fn converse(
         prompts: SystemPromptService::default(),
         turn_limit: 20,
         budget: Budget::default(),
+        observers: Vec::new(),
     })
     .await?;
     let mut log = session.log().watch();

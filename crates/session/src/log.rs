@@ -9,6 +9,7 @@ use store::{Exchange, Lease, SessionId, Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use crate::observer::LogObserver;
 use crate::recall::ReadableLog;
 use crate::session::SessionParts;
 
@@ -27,6 +28,7 @@ pub struct StoredLog {
     /// Fires when something could not be written. Others may have the session then, and what this process knows of the
     /// log may be wrong.
     broken: CancellationToken,
+    observers: Vec<Arc<dyn LogObserver>>,
     watchers: Mutex<Vec<UnboundedSender<LogEntry>>>,
     /// The right to write, from the first event to [`Self::take_lease`].
     lease: Mutex<Option<Lease>>,
@@ -53,25 +55,25 @@ struct Beginning {
 impl StoredLog {
     /// The log of a session in the store, which the lease allows to write.
     pub(crate) fn of_stored(parts: &SessionParts, id: SessionId, lease: Lease) -> Self {
-        Self { lease: Mutex::new(Some(lease)), ..Self::empty(parts, id) }
+        Self::new(parts, id, Some(lease), Writing::default())
     }
 
     /// The log of a session that is put into the store with its first event.
     pub(crate) fn beginning(parts: &SessionParts, id: SessionId, opened: Opened) -> Self {
         let beginning = Some(Beginning { opened, is_tried: false });
-        let writing = tokio::sync::Mutex::new(Writing { beginning, ..Writing::default() });
-        Self { writing, ..Self::empty(parts, id) }
+        Self::new(parts, id, None, Writing { beginning, ..Writing::default() })
     }
 
-    fn empty(parts: &SessionParts, id: SessionId) -> Self {
+    fn new(parts: &SessionParts, id: SessionId, lease: Option<Lease>, writing: Writing) -> Self {
         Self {
             store: Arc::clone(&parts.store),
             exchange: parts.exchange.clone(),
             id,
             broken: CancellationToken::new(),
+            observers: parts.observers.clone(),
             watchers: Mutex::default(),
-            lease: Mutex::default(),
-            writing: tokio::sync::Mutex::default(),
+            lease: Mutex::new(lease),
+            writing: tokio::sync::Mutex::new(writing),
         }
     }
 
@@ -125,12 +127,9 @@ impl StoredLog {
         events: Vec<SessionEvent>,
         items: &[i64],
     ) -> Result<Vec<LogEntry>, LogError> {
-        let entries = match (&writing.beginning, &self.exchange) {
-            (Some(_), _) => self.write_first(writing, events).await,
-            (None, Some(exchange)) if !items.is_empty() => {
-                exchange.append_taking(&self.id, events, items).await
-            }
-            (None, _) => self.store.append(&self.id, events).await,
+        let entries = match writing.beginning {
+            None => self.append_to_stored(events, items).await,
+            Some(_) => self.write_first(writing, events).await,
         };
         let entries = entries.map_err(|error| {
             self.broken.cancel();
@@ -154,13 +153,39 @@ impl StoredLog {
             let lease = self.store.claim(&self.id).await?;
             *self.lease() = Some(lease);
             writing.beginning = None;
-            return self.store.append(&self.id, events).await;
+            return self.append_to_stored(events, &[]).await;
         }
         let mut entries = self.store.create_as(&self.id, &beginning.opened, events).await?;
         let lease = self.store.claim(&self.id).await?;
         *self.lease() = Some(lease);
         writing.beginning = None;
+        self.observed(&entries);
         Ok(entries.split_off(1))
+    }
+
+    async fn append_to_stored(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let entries = match &self.exchange {
+            Some(exchange) if !items.is_empty() => {
+                exchange.append_taking(&self.id, events, items).await?
+            }
+            _ => self.store.append(&self.id, events).await?,
+        };
+        self.observed(&entries);
+        Ok(entries)
+    }
+
+    fn observed(&self, entries: &[LogEntry]) {
+        self.observers.iter().for_each(|observer| observer.written(&self.id, entries));
+    }
+}
+
+impl Drop for StoredLog {
+    fn drop(&mut self) {
+        self.observers.iter().for_each(|observer| observer.left(&self.id));
     }
 }
 

@@ -18,6 +18,7 @@ use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
 use crate::attachments::{Attached, with_files};
 use crate::log::StoredLog;
+use crate::observer::LogObserver;
 use crate::prompt::SystemPromptService;
 
 /// A model and what is known about it.
@@ -80,6 +81,8 @@ pub struct SessionParts {
     pub turn_limit: u32,
     /// What may be used up before the user is asked.
     pub budget: Budget,
+    /// Are told everything that is written.
+    pub observers: Vec<Arc<dyn LogObserver>>,
 }
 
 /// Why a conversation cannot begin or go on.
@@ -169,6 +172,9 @@ impl Session {
         let lease = parts.store.claim(&id).await?;
         let loaded = parts.store.load(&id).await?;
         let context = ChatContext::replay(&loaded.entries);
+        for observer in &parts.observers {
+            observer.taken_up(&id, &loaded.entries);
+        }
         let log = StoredLog::of_stored(&parts, id.clone(), lease);
         Ok((Self::assembled(parts, id, log, context), loaded.damage))
     }

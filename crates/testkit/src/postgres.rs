@@ -128,6 +128,11 @@ impl Postgres {
         &self.url
     }
 
+    /// A program of the same version, such as `pg_dump`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin.join(name)
+    }
+
     /// The directory of its files, if it is the test's own.
     pub fn directory(&self) -> Option<&Path> {
         self.own.as_ref().map(|own| own.dir.path())

@@ -13,6 +13,7 @@ use crate::api_error::ApiError;
 use crate::app::{WebApp, respond};
 use crate::credentials::{AccessScope, Proof};
 use crate::guard::{Need, Refusal};
+use crate::operation::RequestNotes;
 use crate::response_headers::protect;
 
 /// Bytes of a message, which may hold whole files.
@@ -42,6 +43,9 @@ async fn answered(
     request: Request,
 ) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
+    if let Some(notes) = parts.extensions.get::<Arc<RequestNotes>>() {
+        notes.is_for(PATHS[usize::from(project.is_some())]);
+    }
     let need = Need::Scope(AccessScope::Mcp);
     // Nothing of a body is read before the guard has spoken, and no project is looked at.
     let (caller, body) = app.let_in(&parts, body, need, BODY_LIMIT).await?;

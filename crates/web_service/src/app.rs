@@ -1,7 +1,7 @@
 //! The service: what all requests share, and the way of a request from the guard to its answer.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
@@ -19,6 +19,7 @@ use crate::colours::ColourCache;
 use crate::credentials::{Caller, Credentials, NoRandomness, OneTimeCode, Secrets};
 use crate::guard::{Need, Refusal, RequestParts, Site, judge, judge_page};
 use crate::hub::SessionHub;
+use crate::operation::{Operation, OperationSettings, RequestNotes, reason};
 use crate::rate_limit::RateLimit;
 use crate::response_headers::{CachePolicy, secured};
 use crate::route::{JSON, RawRequest, Route, RouteAnswer};
@@ -38,10 +39,9 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// waits, so that clients cannot fill the memory together.
 const SMALL_BODY: usize = 1024 * 1024;
 const LARGE_BODIES: usize = 4;
-/// Streams at a time, so that there are connections and descriptors left for requests. A page has one.
-const MOST_STREAMS: usize = 400;
-/// The same for a replica of a service that many people use.
-const MOST_TEAM_STREAMS: usize = 8_000;
+
+/// What requests beyond these are counted as.
+const TOO_OFTEN: &str = "rate_limit";
 
 /// Where the page is.
 const PAGE: &str = "/";
@@ -64,8 +64,7 @@ pub struct WebApp {
     unknown: Mutex<RateLimit>,
     refusals: Mutex<RateLimit>,
     large_bodies: Semaphore,
-    streams: Arc<Semaphore>,
-    most_streams: usize,
+    operation: OnceLock<Operation>,
     log: WebLog,
 }
 
@@ -80,7 +79,6 @@ impl WebApp {
         let (code, kept) = OneTimeCode::generate(seconds())?;
         let now = Instant::now();
         let requests = || Mutex::new(RateLimit::new(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, now));
-        let most_streams = if hub.is_shared() { MOST_TEAM_STREAMS } else { MOST_STREAMS };
         let app = Self {
             hub,
             closing: CancellationToken::new(),
@@ -92,8 +90,7 @@ impl WebApp {
             unknown: requests(),
             refusals: Mutex::new(RateLimit::new(REFUSALS_PER_SECOND, REFUSALS_AT_ONCE, now)),
             large_bodies: Semaphore::new(LARGE_BODIES),
-            streams: Arc::new(Semaphore::new(most_streams)),
-            most_streams,
+            operation: OnceLock::new(),
             log,
         };
         Ok((Arc::new(app), code))
@@ -111,10 +108,27 @@ impl WebApp {
 
     /// Room for one more stream, until it is dropped.
     pub(crate) fn room_for_stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| {
-            let message = format!("{} streams are open already", self.most_streams);
-            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message)
+        self.operation().room.stream().inspect_err(|_| self.operation().requests.shed("stream"))
+    }
+
+    /// Says how the service is run. It counts the first time, and before anything is served.
+    pub fn operate(&self, settings: OperationSettings) {
+        let mut settings = settings;
+        settings.checks.extend(self.hub.checks());
+        let _ = self.operation.set(Operation::new(settings));
+    }
+
+    /// How the service is run.
+    pub(crate) fn operation(&self) -> &Operation {
+        self.operation.get_or_init(|| {
+            let checks = self.hub.checks();
+            Operation::new(OperationSettings { checks, ..OperationSettings::default() })
         })
+    }
+
+    /// Writes a line for the user who runs the service.
+    pub(crate) fn tell(&self, line: &str) {
+        (self.log)(line);
     }
 
     /// The value of a cookie, if the code or the token is good for a browser.
@@ -137,6 +151,9 @@ impl WebApp {
         path: HashMap<String, String>,
         body: Body,
     ) -> Response {
+        if let Some(notes) = parts.extensions.get::<Arc<RequestNotes>>() {
+            notes.is_for(route.path);
+        }
         let answered = self.answered(route, parts, path, body).await;
         respond(answered)
     }
@@ -174,6 +191,10 @@ impl WebApp {
         if let (Some(_), Some(connection)) = (&caller, connection) {
             connection.is_recognised();
         }
+        if let (Some(caller), Some(notes)) = (&caller, parts.extensions.get::<Arc<RequestNotes>>())
+        {
+            notes.is_by(caller.person());
+        }
         Ok((caller, self.read_body(parts, body, body_limit).await?))
     }
 
@@ -203,7 +224,7 @@ impl WebApp {
         read_body(&parts.method, &parts.headers, body, limit).await
     }
 
-    fn judged(&self, parts: &Parts, need: Need) -> Result<Option<Caller>, ApiError> {
+    pub(crate) fn judged(&self, parts: &Parts, need: Need) -> Result<Option<Caller>, ApiError> {
         let judged = judge(judged_parts(parts), &self.site, &self.credentials, need, seconds());
         let is_known = matches!(judged, Ok(Some(_)));
         self.decided(parts, judged, if is_known { &self.known } else { &self.unknown })
@@ -220,6 +241,7 @@ impl WebApp {
         limit: &Mutex<RateLimit>,
     ) -> Result<T, ApiError> {
         if !allowed(limit) {
+            self.operation().requests.refused(TOO_OFTEN);
             return Err(ApiError::too_often());
         }
         // Only what cannot be anything secret: no header, no query.
@@ -227,6 +249,7 @@ impl WebApp {
     }
 
     fn refused(&self, what: &str, refusal: Refusal) -> ApiError {
+        self.operation().requests.refused(reason(refusal));
         if !allowed(&self.refusals) {
             return ApiError::too_often();
         }

@@ -140,6 +140,14 @@ impl Caller {
         self.scopes.iter().any(|scope| *scope != AccessScope::Mcp)
     }
 
+    /// Who it is, for the log: nothing that is secret.
+    pub fn person(&self) -> &'static str {
+        match self.by {
+            Proof::Token => "token",
+            Proof::Cookie => "browser",
+        }
+    }
+
     /// What the client may do.
     pub fn scopes(&self) -> &[AccessScope] {
         &self.scopes

@@ -6,6 +6,7 @@
 
 mod agent_change;
 mod conversation;
+mod hub_checks;
 mod hub_error;
 mod live_session;
 mod live_shared;
@@ -27,9 +28,11 @@ use tokio_util::sync::CancellationToken;
 use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
 
 use crate::cursor::MAX_FOLLOWED;
+use crate::operation::{HealthCheck, SessionCounters};
 
 pub(crate) use agent_change::{AgentChange, AgentNames};
 pub(crate) use conversation::text_of;
+use hub_checks::{DirectoryCheck, DrainCheck, StoreCheck};
 pub use hub_error::HubError;
 pub(crate) use live_session::{LiveSession, LiveState, Sent};
 use live_shared::Delivered;
@@ -181,6 +184,7 @@ pub struct SessionHub {
     uses: AtomicU64,
     /// The other replicas of the service, if it can have any.
     link: Option<Arc<ReplicaLink>>,
+    counters: Arc<SessionCounters>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -208,8 +212,13 @@ impl SessionHub {
     }
 
     fn with_link(projects: Vec<ServedProject>, link: Option<Arc<ReplicaLink>>) -> Arc<Self> {
+        let counters = Arc::<SessionCounters>::default();
+        let counted = |mut project: ServedProject| {
+            project.parts.observers.push(counters.clone());
+            Arc::new(project)
+        };
         let hub = Arc::new(Self {
-            projects: projects.into_iter().map(Arc::new).collect(),
+            projects: projects.into_iter().map(counted).collect(),
             signal: HubSignal::default(),
             live: Mutex::default(),
             feeds: Mutex::default(),
@@ -217,6 +226,7 @@ impl SessionHub {
             opening: tokio::sync::Mutex::default(),
             uses: AtomicU64::default(),
             link,
+            counters,
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
@@ -246,6 +256,23 @@ impl SessionHub {
     /// Tells of every change.
     pub fn signal(&self) -> &HubSignal {
         &self.signal
+    }
+
+    /// What happened in all sessions.
+    pub(crate) fn counters(&self) -> &SessionCounters {
+        &self.counters
+    }
+
+    /// Without what the service cannot work: the stores and the directories of all projects.
+    pub(crate) fn checks(&self) -> Vec<Box<dyn HealthCheck>> {
+        let mut checks: Vec<Box<dyn HealthCheck>> = vec![
+            Box::new(StoreCheck(self.projects.clone())),
+            Box::new(DirectoryCheck::new(self.projects.clone())),
+        ];
+        if let Some(link) = &self.link {
+            checks.push(Box::new(DrainCheck(Arc::clone(link))));
+        }
+        checks
     }
 
     /// The projects.

@@ -21,6 +21,7 @@ pub mod guard;
 mod hub;
 mod log_stream;
 mod openapi;
+mod operation;
 mod rate_limit;
 mod response_headers;
 mod route;
@@ -41,4 +42,8 @@ pub use hub::{
     Mentionable, MentionableKind, ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 pub use openapi::document;
+pub use operation::{
+    Bounds, HealthCheck, OperationSettings, RequestLog, RequestRecord, TelemetryCounter,
+    TelemetryCounts,
+};
 pub use server::{ListenError, Listeners, listen, serve};

@@ -13,21 +13,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_service::Service as _;
 
 use crate::api;
 use crate::app::WebApp;
 use crate::guard::{InvalidProxy, Site};
+use crate::operation::enter;
 use crate::router::router;
 use crate::strangers::{ClientConnection, Strangers};
 
-/// Connections at a time. Each costs a task and a few kilobytes; those beyond wait to be accepted.
-const MAX_CONNECTIONS: usize = 1024;
-/// The same for a replica of a service that many people use.
-const MAX_TEAM_CONNECTIONS: usize = 16 * 1024;
 /// How long the head of a request may take: a client that sends a byte now and then is cut.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a head, which holds at most one cursor and one token.
@@ -70,6 +65,11 @@ pub struct Listeners {
 }
 
 impl Listeners {
+    /// Where the first of them listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.first.local_addr()
+    }
+
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let second = async {
             match &self.second {
@@ -135,30 +135,29 @@ pub fn serve(
 
 async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
     let router = router(Arc::clone(&app), api::routes());
-    let most = if app.hub.is_shared() { MAX_TEAM_CONNECTIONS } else { MAX_CONNECTIONS };
-    let room = Arc::new(Semaphore::new(most));
     let drained = drained(Arc::clone(&app), stop.clone());
     let mut drained = std::pin::pin!(drained);
     let connections = TaskTracker::new();
     let mut strangers = Strangers::default();
     loop {
         let accepting = async {
-            let permit = Arc::clone(&room).acquire_owned().await.ok();
-            (permit, listeners.accept().await)
+            let room = app.operation().room.connection().await;
+            (room, listeners.accept().await)
         };
-        let (permit, accepted) = tokio::select! {
+        let (room, accepted) = tokio::select! {
             biased;
             () = &mut drained => break,
             accepted = accepting => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let client = Arc::new(ClientConnection::default());
+            Ok((stream, peer)) => {
+                let room = app.operation().room.better(room);
+                let client = Arc::new(ClientConnection::new(peer.ip(), room.is_spare));
                 strangers.add(&client);
-                let serving = connection(stream, client, router.clone(), app.closing.clone());
+                let serving = connection(stream, client, router.clone(), Arc::clone(&app));
                 connections.spawn(async move {
                     serving.await;
-                    drop(permit);
+                    drop(room);
                 });
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -182,15 +181,13 @@ async fn connection(
     stream: TcpStream,
     client: Arc<ClientConnection>,
     router: Router,
-    closing: CancellationToken,
+    app: Arc<WebApp>,
 ) {
     // Events are small and wanted at once.
     let _ = stream.set_nodelay(true);
-    let cut = client.cut.clone();
-    let answering = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        let mut router = router.clone();
-        request.extensions_mut().insert(Arc::clone(&client));
-        async move { router.call(request.map(Body::new)).await }
+    let (cut, closing) = (client.cut.clone(), app.closing.clone());
+    let answering = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        enter(Arc::clone(&app), router.clone(), Arc::clone(&client), request.map(Body::new))
     });
     let mut builder = http1::Builder::new();
     builder

@@ -11,15 +11,17 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use store::{PostgresDatabase, PostgresOptions};
 use tool_system::Vocabulary;
-use web_service::{ReplicaOptions, Secrets, ServedProject, SessionHub, WebApp, listen, serve};
+use web_service::{
+    Bounds, ReplicaOptions, Secrets, ServedProject, SessionHub, WebApp, listen, serve,
+};
 use workspace::StateDir;
 
-use super::web::{ServedRoot, are_exposed, kept_secrets, own_path, terminal_log};
+use super::web::{OperationArgs, ServedRoot, are_exposed, kept_secrets, own_path};
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::interrupt::StopSignal;
 use crate::project::Project;
 use crate::session_worktrees::SessionWorktrees;
-use crate::{environment, output};
+use crate::{environment, output, telemetry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,6 +31,8 @@ Examples:
 
 /// The variable that names the database, so that no password stands on a command line.
 const DATABASE: &str = "TOOLKILN_DATABASE";
+/// Streams of one replica: many people's pages watch at a time.
+const STREAMS: usize = 8_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -60,6 +64,8 @@ pub(crate) struct ServeArgs {
     /// The role: planner, actor, or one from the configuration
     #[arg(long, value_name = "NAME", default_value = "actor")]
     role: String,
+    #[command(flatten)]
+    operation: OperationArgs,
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
@@ -121,9 +127,12 @@ async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
     let drain_time = Duration::from_secs(args.drain_seconds);
     let replica = ReplicaOptions { exchange: Arc::new(database), drain_time };
     let hub = SessionHub::shared(projects, replica);
-    let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
+    let log = args.operation.log();
+    let (app, code) = WebApp::new(hub, site, &secrets, log.lines)?;
+    app.operate(args.operation.settings(log.requests, Bounds::with_streams(STREAMS)));
     output::result(&format!("{}/#code={code}", app.site().url()))?;
     serve(listener, app, stop.cancel.clone()).await;
+    telemetry::flush().await;
     Ok(())
 }
 

@@ -1,12 +1,15 @@
 //! `toolkiln web`: conversations over HTTP.
 
+pub(crate) mod service_log;
+
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 
+use ::telemetry::ExportStatus;
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::Args;
@@ -20,11 +23,11 @@ use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
 use tool_system::ProjectTools;
 use web_service::{
-    AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus,
-    Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
-    WebApp, WebLog, listen, serve,
+    AgentEndpoint, Body, Bounds, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile,
+    KeyStatus, Mentionable, MentionableKind, OperationSettings, Parts, ProjectPort, RequestLog,
+    Response, Secrets, ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
 };
-use workspace::{Ownership, StateDir, keep_private};
+use workspace::{Ownership, StateDir, Workspace, keep_private};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
@@ -38,7 +41,9 @@ use crate::reports::model_offers::{known_offers, model_offers};
 use crate::session_worktrees::SessionWorktrees;
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
-use crate::{browser, custom_tools, environment, output};
+use service_log::{LogFormat, ServiceLog};
+
+use crate::{browser, custom_tools, environment, output, telemetry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,8 +59,6 @@ const SECRETS: &str = "secrets.json";
 const LINK_FILE: &str = "open.html";
 /// The file is a few hundred bytes long.
 const MAX_SECRETS: u64 = 64 * 1024;
-/// Lines that wait until they can be written.
-const WAITING_LINES: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -81,9 +84,47 @@ pub(crate) struct WebArgs {
     #[arg(skip)]
     pub(crate) for_agents: bool,
     #[command(flatten)]
+    pub(crate) operation: OperationArgs,
+    #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+/// How the service is run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OperationArgs {
+    /// What is told on standard error: text, or json with a line for every request
+    #[arg(long = "log", value_enum, value_name = "FORMAT", default_value_t)]
+    log_format: LogFormat,
+    /// The most pages and programs that may watch at a time
+    #[arg(long, value_name = "N")]
+    max_streams: Option<NonZeroUsize>,
+}
+
+impl OperationArgs {
+    /// The service's log.
+    pub(crate) fn log(&self) -> ServiceLog {
+        ServiceLog::new(self.log_format)
+    }
+
+    /// How the service is run, with `bounds` where the user has set none.
+    pub(crate) fn settings(
+        &self,
+        request_log: Option<RequestLog>,
+        bounds: Bounds,
+    ) -> OperationSettings {
+        let streams = self.max_streams.map(|most| Bounds::with_streams(most.get()));
+        OperationSettings {
+            bounds: streams.unwrap_or(bounds),
+            request_log,
+            telemetry: Some(Box::new(|| {
+                let ExportStatus { sent, dropped, failed_requests } = telemetry::status()?;
+                Some(TelemetryCounts { sent, dropped, failed_requests })
+            })),
+            ..OperationSettings::default()
+        }
+    }
 }
 
 pub(crate) fn run(args: &WebArgs) -> anyhow::Result<ExitCode> {
@@ -124,7 +165,9 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     }
     let (secrets, states, path) = kept.context("there is no project to serve")?;
     let hub = SessionHub::new(projects);
-    let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
+    let log = args.operation.log();
+    let (app, code) = WebApp::new(hub, site, &secrets, log.lines)?;
+    app.operate(args.operation.settings(log.requests, Bounds::default()));
     let link = format!("{}/#code={code}", app.site().url());
     if args.for_agents {
         output::result(&format!("{}/mcp", app.site().url()))?;
@@ -142,6 +185,7 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
         output::to_user(&format!("toolkiln web: the browser is not opened: {why}"));
     }
     serve(listener, app, stop.cancel.clone()).await;
+    telemetry::flush().await;
     if args.open {
         // The code in it was used, or is too old by now.
         let _ = states.remove(LINK_FILE);
@@ -252,6 +296,13 @@ impl SandboxFact {
 
 #[async_trait]
 impl ProjectPort for ConfiguredProject {
+    fn is_reachable(&self) -> bool {
+        let ours = &self.project.workspace;
+        let there = Workspace::open(ours.canonical_path());
+        let identity = there.and_then(|there| there.identity()).ok();
+        identity.is_some() && identity == ours.identity().ok()
+    }
+
     fn revoke(&self, rule: &str) -> Result<bool, ToolError> {
         self.project.state().and_then(|state| state.revoke(rule)).map_err(unusable)
     }
@@ -407,16 +458,6 @@ pub(crate) fn are_exposed(path: &Path) -> anyhow::Result<bool> {
         );
     }
     Ok(are_exposed)
-}
-
-/// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that is not read, does not
-/// hold them up. What finds no room is not told.
-pub(crate) fn terminal_log() -> WebLog {
-    let (lines, told) = sync_channel::<String>(WAITING_LINES);
-    std::thread::spawn(move || {
-        told.into_iter().for_each(|line| output::to_user(&format!("toolkiln web: {line}")));
-    });
-    Arc::new(move |line: &str| drop(lines.try_send(line.to_owned())))
 }
 
 /// The tokens of the last time, so that browsers and programs need not log in again.

@@ -26,6 +26,7 @@ mod screen;
 mod sessions;
 mod setup;
 mod short_form;
+mod telemetry;
 mod terminal;
 mod tools;
 mod web;

@@ -186,6 +186,7 @@ impl Stage {
             prompts: SystemPromptService::default(),
             turn_limit: 10,
             budget: Budget::default(),
+            observers: Vec::new(),
         };
         Self { project, store, parts }
     }

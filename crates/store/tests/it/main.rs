@@ -4,6 +4,7 @@
     reason = "tests make and break files, and start a process to kill it"
 )]
 
+mod backup;
 mod basics;
 mod damage;
 mod events;

@@ -239,6 +239,11 @@ impl LiveSession {
         *self.agent() = LiveAgent::of(session);
     }
 
+    /// How many messages wait.
+    pub fn queue_length(&self) -> usize {
+        self.inbox.waiting().len()
+    }
+
     /// What it does.
     pub fn state(&self) -> LiveState {
         match *self.phase() {

@@ -19,6 +19,9 @@ use super::ServedProject;
 /// Answers what only the configuration, the user's files and the machine can tell.
 #[async_trait]
 pub trait ProjectPort: Send + Sync {
+    /// Whether the project's directory is still there, and the same. It may take a moment, but waits for no network.
+    fn is_reachable(&self) -> bool;
+
     /// Forgets a rule that was remembered. Answers whether there was one.
     fn revoke(&self, rule: &str) -> Result<bool, ToolError>;
 

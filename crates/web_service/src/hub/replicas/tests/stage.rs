@@ -213,6 +213,7 @@ fn parts(project: &Fixture, model: &Arc<Scripted>, exchange: &Arc<MemoryExchange
         },
     };
     SessionParts {
+        observers: Vec::new(),
         exchange: None,
         store: Arc::clone(&exchange.store),
         tools,
