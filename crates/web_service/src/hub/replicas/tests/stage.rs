@@ -70,6 +70,10 @@ struct Bare;
 
 #[async_trait]
 impl ProjectPort for Bare {
+    fn is_reachable(&self) -> bool {
+        true
+    }
+
     fn revoke(&self, _: &str) -> Result<bool, ToolError> {
         Ok(false)
     }
