@@ -6,6 +6,7 @@
 mod connect;
 mod hints;
 mod migrate;
+mod people;
 mod presence;
 
 use std::fmt;

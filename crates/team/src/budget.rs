@@ -46,6 +46,16 @@ impl Budget {
             false => Err(PeopleError::Invalid(format!("a budget is 0 to {MOST_USD} dollars"))),
         }
     }
+
+    /// What was spent of it.
+    pub fn spent_of(&self, spent: &[Spending]) -> f64 {
+        let BudgetScope { user, project } = &self.scope;
+        let counts = |spending: &&Spending| {
+            (user.is_none() || spending.user == *user)
+                && project.as_ref().is_none_or(|of| *of == spending.project)
+        };
+        spent.iter().filter(counts).map(|spending| spending.usd).sum()
+    }
 }
 
 /// What a user has spent in a project today.
@@ -70,11 +80,7 @@ pub fn exceeded<'b>(
         let BudgetScope { user: of_user, project: of_project } = &budget.scope;
         let applies = of_user.as_ref().is_none_or(|of| of == user)
             && of_project.as_ref().is_none_or(|of| of == project);
-        let counts = |spending: &&Spending| {
-            (of_user.is_none() || spending.user == *of_user)
-                && of_project.as_ref().is_none_or(|of| *of == spending.project)
-        };
-        let sum: f64 = spent.iter().filter(counts).map(|spending| spending.usd).sum();
+        let sum = budget.spent_of(spent);
         (applies && sum >= budget.usd_per_day).then_some((budget, sum))
     })
 }

@@ -79,7 +79,7 @@ async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dy
     let admin = user(store, "Ada", Role::Admin).await;
     let ended = NewInvitation { seconds: 0, ..invitation(Role::Member, "ended") };
     store.invite(&admin.id, ended).await.unwrap();
-    assert!(!store.is_open(&hash("ended")).await.unwrap());
+    assert_eq!(store.open_invitation(&hash("ended")).await.unwrap(), None);
     assert!(store.accept(&hash("ended"), new_user("Bob", None)).await.unwrap().is_none());
     assert_eq!(store.invitations().await.unwrap(), []);
     let open = store.invite(&admin.id, invitation(Role::Member, "open")).await.unwrap();
@@ -89,8 +89,8 @@ async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dy
     assert!(store.accept(&hash("open"), new_user("Bob", None)).await.unwrap().is_none());
     let missing = store.withdraw_invitation(&admin.id, &open.id).await;
     assert!(matches!(missing, Err(PeopleError::NotFound { .. })));
-    store.invite(&admin.id, invitation(Role::Member, "good")).await.unwrap();
-    assert!(store.is_open(&hash("good")).await.unwrap());
+    let good = store.invite(&admin.id, invitation(Role::Member, "good")).await.unwrap();
+    assert_eq!(store.open_invitation(&hash("good")).await.unwrap(), Some(good));
     // A name that is refused does not use it up.
     assert!(store.accept(&hash("good"), new_user(" ", None)).await.is_err());
     let bob = store.accept(&hash("good"), new_user("Bob", None)).await.unwrap().unwrap();

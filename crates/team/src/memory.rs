@@ -183,8 +183,13 @@ impl PeopleStore for MemoryPeople {
     async fn withdraw_invitation(&self, by: &UserId, id: &str) -> Result<(), PeopleError> {
         self.state().withdraw_invitation(by, id)
     }
-    async fn is_open(&self, invitation: &SecretHash) -> Result<bool, PeopleError> {
-        Ok(self.state().open_invitation(invitation).is_some())
+    async fn open_invitation(
+        &self,
+        invitation: &SecretHash,
+    ) -> Result<Option<InvitationInfo>, PeopleError> {
+        let state = self.state();
+        let at = state.open_invitation(invitation);
+        Ok(at.map(|at| state.invitations[at].info.clone()))
     }
     async fn accept(
         &self,

@@ -143,8 +143,11 @@ pub trait PeopleStore: Send + Sync {
     async fn invitations(&self) -> Result<Vec<InvitationInfo>, PeopleError>;
     /// Takes an invitation back.
     async fn withdraw_invitation(&self, by: &UserId, id: &str) -> Result<(), PeopleError>;
-    /// Whether an invitation is open.
-    async fn is_open(&self, invitation: &SecretHash) -> Result<bool, PeopleError>;
+    /// An invitation that is open.
+    async fn open_invitation(
+        &self,
+        invitation: &SecretHash,
+    ) -> Result<Option<InvitationInfo>, PeopleError>;
     /// Uses an invitation up and adds its user, both or neither. None if it is not open. One who has an account
     /// keeps it, with the higher of both roles.
     async fn accept(

@@ -102,6 +102,11 @@ impl SecretHash {
         Self(bytes)
     }
 
+    /// One that was kept, if it is one.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
     /// As it is kept.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

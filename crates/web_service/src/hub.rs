@@ -4,6 +4,7 @@
 //! connected. All others are read from the store. The hub tells of every change by one signal; what
 //! has changed, each reader finds out by itself, so that no reader can hold up another.
 
+mod desk;
 mod hub_error;
 mod live_session;
 mod live_task;
@@ -14,17 +15,18 @@ mod shared_rules;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use protocol::Content;
-use session::{ApprovalManager, Session, SessionParts};
-use store::{ListFilter, SessionId, SessionInfo};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio_util::sync::CancellationToken;
-use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
+use session::{Session, SessionParts};
+use store::SessionId;
+use team::UserId;
+use tokio::sync::watch;
+use tool_system::ToolExecutor;
 
 use crate::cursor::MAX_FOLLOWED;
 
+pub use desk::Desk;
 pub use hub_error::HubError;
 pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
 pub use project_port::{
@@ -37,9 +39,6 @@ use shared_rules::SharedRules;
 /// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
 /// another, and is taken up from the store when it is needed again. A stream can follow all of them.
 const MOST_OPEN: usize = MAX_FOLLOWED;
-/// Calls by hand of a project at a time, those that wait for an answer included.
-const MOST_BY_HAND: usize = 32;
-
 /// A project that is served.
 pub struct ServedProject {
     /// Its name, unique among those that are served.
@@ -48,18 +47,8 @@ pub struct ServedProject {
     pub parts: SessionParts,
     /// The rest.
     pub port: Arc<dyn ProjectPort>,
-    console: Console,
+    desks: Mutex<HashMap<Option<UserId>, Arc<Desk>>>,
     rules: Arc<SharedRules>,
-    agents: OnceLock<Arc<dyn AgentEndpoint>>,
-    /// Runs the calls of other agents, once there are any.
-    agent_executor: OnceLock<ToolExecutor>,
-}
-
-/// Calls that the user makes by hand, through the same gate as those of a model.
-struct Console {
-    approvals: Arc<ApprovalManager>,
-    executor: ToolExecutor,
-    room: Arc<Semaphore>,
 }
 
 impl ServedProject {
@@ -67,55 +56,12 @@ impl ServedProject {
     pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
         let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
         parts.tools.options.rule_keeper = Some(rules.clone());
-        // Questions about calls by hand belong to no conversation.
-        let approvals = Arc::new(ApprovalManager::unlogged(parts.approver.clone()));
-        let executor = parts.tools.executor(ExecutorOptions {
-            role: parts.role.clone(),
-            approver: approvals.clone(),
-            ..parts.tools.options.clone()
-        });
-        let room = Arc::new(Semaphore::new(MOST_BY_HAND));
-        let console = Console { approvals, executor, room };
-        let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
-        Self { name, parts, port, console, rules, agents, agent_executor }
+        Self { name, parts, port, desks: Mutex::default(), rules }
     }
 
-    /// Where other agents call tools.
-    pub(crate) fn agents(&self, site: &str, closing: &CancellationToken) -> &dyn AgentEndpoint {
-        &**self.agents.get_or_init(|| self.port.agents(self, site, closing))
-    }
-
-    /// Runs calls of other agents, with limits of their own. What needs approval is asked about as for calls by
-    /// hand.
-    pub fn agent_executor(&self, limits: impl FnOnce(Limits) -> Limits) -> &ToolExecutor {
-        self.agent_executor.get_or_init(|| {
-            let mut registry = ToolRegistry::clone(&self.parts.tools.registry);
-            // A host that wants the tools of other servers has them itself.
-            registry.disable_category(Category::External);
-            let tools = ProjectTools { registry: registry.into(), ..self.parts.tools.clone() };
-            let options = tools.options.clone();
-            tools.executor(ExecutorOptions {
-                role: self.parts.role.clone(),
-                approver: self.console.approvals.clone(),
-                limits: limits(options.limits.clone()),
-                ..options
-            })
-        })
-    }
-
-    /// Runs calls by hand.
-    pub fn executor(&self) -> &ToolExecutor {
-        &self.console.executor
-    }
-
-    /// Room for one more call by hand, until it is dropped; none if there are too many.
-    pub fn room_by_hand(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.console.room).try_acquire_owned().ok()
-    }
-
-    /// The questions about calls by hand.
-    pub fn approvals(&self) -> &Arc<ApprovalManager> {
-        &self.console.approvals
+    /// Where calls by hand were made.
+    pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 
@@ -183,14 +129,24 @@ impl SessionHub {
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
-            let (mut changes, signal) = (project.approvals().changes(), hub.signal.clone());
+        }
+        hub
+    }
+
+    /// Where a user calls tools by hand; the only one, who has no name, without a team.
+    pub(crate) fn desk(&self, project: &ServedProject, user: Option<&UserId>) -> Arc<Desk> {
+        let mut desks = project.desks.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let desk = Arc::new(Desk::new(user.cloned(), &project.parts));
+            let (mut changes, signal) = (desk.approvals().changes(), self.signal.clone());
             tokio::spawn(async move {
                 while changes.changed().await.is_ok() {
                     signal.tell();
                 }
             });
-        }
-        hub
+            desk
+        };
+        Arc::clone(desks.entry(user.cloned()).or_insert_with(new))
     }
 
     /// Tells of every change.
@@ -201,36 +157,6 @@ impl SessionHub {
     /// The projects.
     pub fn projects(&self) -> &[Arc<ServedProject>] {
         &self.projects
-    }
-
-    /// The project with this name; the only one if none is named.
-    pub fn project(&self, name: Option<&str>) -> Result<&Arc<ServedProject>, HubError> {
-        match (name, self.projects.as_slice()) {
-            (None, [only]) => Ok(only),
-            (None, _) => Err(HubError::NoProjectNamed),
-            (Some(name), all) => all
-                .iter()
-                .find(|project| project.name == name)
-                .ok_or_else(|| HubError::UnknownProject { name: name.to_owned() }),
-        }
-    }
-
-    /// Sessions in short with their projects, the one written last first.
-    pub async fn list(
-        &self,
-        project: Option<&str>,
-        filter: &ListFilter,
-    ) -> Result<Vec<(Arc<ServedProject>, SessionInfo)>, HubError> {
-        let mut listed = Vec::new();
-        for served in &self.projects {
-            if project.is_none_or(|name| name == served.name) {
-                let infos = served.parts.store.list(filter).await?;
-                listed.extend(infos.into_iter().map(|info| (Arc::clone(served), info)));
-            }
-        }
-        listed.sort_by_key(|(_, info)| std::cmp::Reverse(info.updated));
-        listed.truncate(filter.limit.map_or(usize::MAX, |limit| limit as usize));
-        Ok(listed)
     }
 
     /// The project that a session belongs to.
@@ -256,13 +182,16 @@ impl SessionHub {
         self.live().values().cloned().collect()
     }
 
-    /// Begins a session. It is in the store when this returns.
+    /// Begins a session, with `present` in place of what the project says. What the client has chosen also holds when
+    /// the session is opened again. It is in the store when this returns.
     pub async fn begin(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
+        present: AgentChange,
         choice: AgentChange,
     ) -> Result<Arc<LiveSession>, HubError> {
         let mut parts = project.parts.clone();
+        present.apply(&mut parts);
         choice.clone().apply(&mut parts);
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
@@ -275,8 +204,13 @@ impl SessionHub {
         Ok(self.run(project, session, feed, sources))
     }
 
-    /// The session, open here. One that is not is taken up from the store.
-    pub async fn open(self: &Arc<Self>, id: &SessionId) -> Result<Arc<LiveSession>, HubError> {
+    /// The session, open here. One that is not is taken up from the store, with `present` in place of what the project
+    /// says, unless a client has chosen otherwise.
+    pub async fn open(
+        self: &Arc<Self>,
+        id: &SessionId,
+        present: &AgentChange,
+    ) -> Result<Arc<LiveSession>, HubError> {
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
         if let Some(live) = self.live_session(id) {
@@ -286,6 +220,7 @@ impl SessionHub {
         let project = self.project_of(id).await?;
         self.make_room().await?;
         let mut parts = project.parts.clone();
+        present.clone().apply(&mut parts);
         if let Some(choice) = self.choices().get(id).cloned() {
             choice.apply(&mut parts);
         }
@@ -302,9 +237,10 @@ impl SessionHub {
         self: &Arc<Self>,
         id: &SessionId,
         content: Vec<Content>,
+        present: &AgentChange,
     ) -> Result<Sent, HubError> {
         loop {
-            let live = self.open(id).await?;
+            let live = self.open(id, present).await?;
             match live.send(content.clone()).await {
                 // It was closed just now because nothing happened in it.
                 Err(HubError::Closing) => live.close().await,
@@ -319,9 +255,10 @@ impl SessionHub {
         self: &Arc<Self>,
         id: &SessionId,
         change: AgentChange,
+        present: &AgentChange,
     ) -> Result<(), HubError> {
         loop {
-            let live = self.open(id).await?;
+            let live = self.open(id, present).await?;
             match live.change(change.clone()).await {
                 // It was closed just now because nothing happened in it.
                 Err(HubError::Closing) => live.close().await,
@@ -381,9 +318,8 @@ impl SessionHub {
     /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
     pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
         let by_hand = self.projects.iter().filter(|served| served.name == project);
-        let by_hand = by_hand.flat_map(|served| {
-            std::iter::once(served.executor()).chain(served.agent_executor.get()).cloned()
-        });
+        let desks: Vec<Arc<Desk>> = by_hand.flat_map(|served| served.desks()).collect();
+        let by_hand = desks.iter().flat_map(|desk| desk.executors());
         let live = self.live_sessions().into_iter();
         let live = live.filter(|live| live.project().name == project);
         by_hand.chain(live.map(|live| live.executor())).collect()

@@ -27,8 +27,9 @@ mod route;
 mod router;
 mod server;
 mod strangers;
+mod view;
 
-pub use api::routes;
+pub use api::{routes, team_routes};
 pub use app::{WebApp, WebLog};
 pub use axum::body::{Body, Bytes};
 pub use axum::http::request::Parts;
@@ -37,8 +38,9 @@ pub use credentials::{
     AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, HubError, KeyStatus,
     Mentionable, MentionableKind, ProjectPort, ServedProject, SessionHub,
 };
 pub use openapi::document;
 pub use server::{ListenError, Listeners, listen, serve};
+pub use view::TeamAccess;

@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as _;
 
-use crate::api;
 use crate::app::WebApp;
 use crate::guard::{InvalidProxy, Site};
 use crate::router::router;
@@ -131,7 +130,7 @@ pub fn serve(
 }
 
 async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
-    let router = router(Arc::clone(&app), api::routes());
+    let router = router(Arc::clone(&app), app.routes());
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();
     let mut strangers = Strangers::default();
@@ -160,7 +159,7 @@ async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationT
     }
     drop(listeners);
     app.closing.cancel();
-    app.hub.close().await;
+    app.close_sessions().await;
     connections.close();
     // A client that does not read its answer does not hold up the end.
     let _ = tokio::time::timeout(CLOSING_TIME, connections.wait()).await;

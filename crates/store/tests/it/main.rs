@@ -11,5 +11,6 @@ mod kill;
 mod learning;
 mod leases;
 mod long_events;
+mod people;
 mod round_trip;
 mod searching;

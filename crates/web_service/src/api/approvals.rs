@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session::ApprovalManager;
+use team::{AuditKind, UserId};
 use timeline::safe_text::one_line;
 use tool_system::ToolExecutor;
 
@@ -20,12 +21,13 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::SessionHub;
+use crate::hub::Desk;
 use crate::route::{Nothing, Request, Route};
+use crate::view::HubView;
 
 /// Bytes of an answer, which may hold whole files.
 const ANSWER_BODY: usize = 16 * 1024 * 1024;
-/// Says in place of a session that a call by hand asks; the name of the project follows.
+/// Says in place of a session that a call by hand asks; the name of the project follows, and for a team the user's.
 const BY_HAND: &str = "project:";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -142,20 +144,21 @@ impl QuestionBrief {
     }
 
     /// All open questions, in a fixed order.
-    pub(crate) fn all(hub: &SessionHub) -> Vec<Self> {
+    pub(crate) async fn all(hub: &HubView) -> Result<Vec<Self>, ApiError> {
         let mut all: Vec<Self> = Vec::new();
-        for owner in owners(hub) {
+        for owner in owners(hub).await? {
             let pending = owner.approvals.pending();
             all.extend(pending.iter().map(|request| Self::of(&owner, request)));
         }
-        all
+        Ok(all)
     }
 
     /// What tells the open questions apart, without copying any of them: for each that asks, its name and
     /// what it asks about.
-    pub(crate) fn names(hub: &SessionHub) -> QuestionNames {
-        let asked = owners(hub).into_iter().filter(|owner| owner.approvals.count() > 0);
-        asked.map(|owner| (owner.name, owner.approvals.pending_names())).collect()
+    pub(crate) async fn names(hub: &HubView) -> Result<QuestionNames, ApiError> {
+        let owners = owners(hub).await?;
+        let asked = owners.into_iter().filter(|owner| owner.approvals.count() > 0);
+        Ok(asked.map(|owner| (owner.name, owner.approvals.pending_names())).collect())
     }
 }
 
@@ -169,24 +172,47 @@ struct Owner {
     approvals: Arc<ApprovalManager>,
     /// Knows the words for its calls.
     executor: ToolExecutor,
+    /// The user whose calls they are; none without a team.
+    asker: Option<UserId>,
 }
 
-fn owners(hub: &SessionHub) -> Vec<Owner> {
-    let mut live = hub.live_sessions();
+/// Everything that asks and that the client may see.
+async fn owners(hub: &HubView) -> Result<Vec<Owner>, ApiError> {
+    let mut live = hub.live_sessions().await;
     live.sort_by(|one, other| one.id().cmp(other.id()));
-    let sessions = live.into_iter().map(|live| Owner {
-        name: live.id().to_string(),
-        project: live.project().name.clone(),
-        approvals: live.approvals(),
-        executor: live.executor(),
-    });
-    let by_hand = hub.projects().iter().map(|project| Owner {
-        name: format!("{BY_HAND}{}", project.name),
-        project: project.name.clone(),
-        approvals: Arc::clone(project.approvals()),
-        executor: project.executor().clone(),
-    });
-    sessions.chain(by_hand).collect()
+    let mut owners = Vec::new();
+    for live in live {
+        owners.push(Owner {
+            asker: hub.owner(live.id()).await?,
+            name: live.id().to_string(),
+            project: live.project().name.clone(),
+            approvals: live.approvals(),
+            executor: live.executor(),
+        });
+    }
+    for project in hub.projects() {
+        let mut by_hand: Vec<Owner> =
+            project.seen_desks().iter().map(|desk| Owner::of_desk(project.name(), desk)).collect();
+        by_hand.sort_by(|one, other| one.name.cmp(&other.name));
+        owners.extend(by_hand);
+    }
+    Ok(owners)
+}
+
+impl Owner {
+    fn of_desk(project: &str, desk: &Desk) -> Self {
+        let name = match desk.user() {
+            Some(user) => format!("{BY_HAND}{project}:{user}"),
+            None => format!("{BY_HAND}{project}"),
+        };
+        Self {
+            name,
+            project: project.to_owned(),
+            approvals: Arc::clone(desk.approvals()),
+            executor: desk.executor().clone(),
+            asker: desk.user().cloned(),
+        }
+    }
 }
 
 /// Open questions.
@@ -196,7 +222,7 @@ struct QuestionList {
 }
 
 async fn list(request: Request<Nothing, Nothing>) -> Result<QuestionList, ApiError> {
-    Ok(QuestionList { questions: QuestionBrief::all(&request.app.hub) })
+    Ok(QuestionList { questions: QuestionBrief::all(&request.hub).await? })
 }
 
 /// A question with all it is about.
@@ -216,7 +242,7 @@ struct WholeQuestion {
 }
 
 async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiError> {
-    let (owner, asked) = found(&request)?;
+    let (owner, asked) = found(&request).await?;
     let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
     let (app, shown) = (Arc::clone(&request.app), asked.diffs.clone());
     let diffs = blocking(move || diff_values(&app.colours, &shown)).await?;
@@ -229,11 +255,11 @@ async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiErr
     })
 }
 
-fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
+async fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
     let (name, question) = (request.part("owner"), request.part("question"));
     let missing =
         || ApiError::conflict("the question is not open; it may have been answered already");
-    let owner = owners(&request.app.hub).into_iter().find(|owner| owner.name == name);
+    let owner = owners(&request.hub).await?.into_iter().find(|owner| owner.name == name);
     let owner = owner.ok_or_else(missing)?;
     let asked = owner.approvals.pending().into_iter();
     let asked = asked.into_iter().find(|asked| asked.proposal_hash.to_string() == question);
@@ -291,29 +317,61 @@ struct AnswerBody {
 }
 
 async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
-    let (owner, asked) = found(&request)?;
-    let response = response(&asked, request.body)?;
+    let (owner, asked) = found(&request).await?;
+    let hub = &request.hub;
+    let mut response = response(&asked, request.body)?;
+    check_answer(hub, &owner, &response)?;
+    response.by = hub.user().map(|user| user.id().to_string());
     let settles_equal = response.remember == Some(Remember::Project);
+    let (is_approved, by) = (response.is_approved(), response.by.clone());
     let answered = owner.approvals.answer_to(&asked, response);
     answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    if owner.name.starts_with(BY_HAND) {
+        // No log has it.
+        let kind = if is_approved { AuditKind::Approved } else { AuditKind::Denied };
+        hub.note(kind, &owner.project, &asked.tool, &owner.name).await?;
+    }
     if settles_equal {
-        answer_equal(&request.app.hub, &owner, &asked);
+        answer_equal(hub, &owner, &asked, by.as_deref()).await?;
     }
     Ok(Nothing {})
 }
 
+/// Whether the client may give this answer. A no is always good: it can only keep something from being done.
+fn check_answer(hub: &HubView, owner: &Owner, response: &ApprovalResponse) -> Result<(), ApiError> {
+    if response.is_approved() && !hub.may_approve_of(owner.asker.as_ref()) {
+        return Err(ApiError::forbidden("the user who asks may not approve: ask another approver"));
+    }
+    if response.remember == Some(Remember::Project) && !hub.may_rule() {
+        let message = "only an admin makes rules for a project whose approvals need two users";
+        return Err(ApiError::forbidden(message));
+    }
+    Ok(())
+}
+
 /// Says yes to the questions of other sessions that the rule settles which was just made for the whole
 /// project. Those of the same session are settled by the session.
-fn answer_equal(hub: &SessionHub, owner: &Owner, answered: &ApprovalRequest) {
-    let is_other = |other: &Owner| other.project == owner.project && other.name != owner.name;
-    for other in owners(hub).into_iter().filter(is_other) {
+async fn answer_equal(
+    hub: &HubView,
+    owner: &Owner,
+    answered: &ApprovalRequest,
+    by: Option<&str>,
+) -> Result<(), ApiError> {
+    let is_other = |other: &Owner| {
+        let may_approve = hub.may_approve_of(other.asker.as_ref());
+        other.project == owner.project && other.name != owner.name && may_approve
+    };
+    for other in owners(hub).await?.into_iter().filter(is_other) {
         for asked in other.approvals.pending() {
             if answered.remembers_the_same_as(&asked) {
+                let mut response = asked.approve();
+                response.by = by.map(str::to_owned);
                 // A question that was answered meanwhile needs no answer.
-                let _ = other.approvals.answer_to(&asked, asked.approve());
+                let _ = other.approvals.answer_to(&asked, response);
             }
         }
     }
+    Ok(())
 }
 
 fn response(asked: &ApprovalRequest, body: AnswerBody) -> Result<ApprovalResponse, ApiError> {

@@ -8,14 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::{Attached, RewindFiles, with_files};
 use store::SessionId;
+use team::SessionAct;
 
 use super::SessionBrief;
 use super::colours::blocking;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::{Need, Refusal};
-use crate::hub::{Sent, ServedProject};
+use crate::hub::Sent;
 use crate::route::{Nothing, Request, Route, RouteAnswer};
+use crate::view::ProjectView;
 
 /// Bytes of a message, in which users paste whole files and images in Base64.
 const MESSAGE_BODY: usize = 48 * 1024 * 1024;
@@ -145,18 +147,18 @@ async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, Api
     if files.len() + texts.len() > MAX_FILES {
         return Err(ApiError::invalid(format!("a message attaches at most {MAX_FILES} files")));
     }
-    let hub = &request.app.hub;
+    let session = request.hub.session(&id, SessionAct::Write).await?;
     let (content, notes) = if is_bare {
         (vec![Content::Text { text: text.into() }], Vec::new())
     } else {
-        let live = hub.open(&id).await?;
+        let live = session.open().await?;
         let mut attached = with_files(&live.executor(), text, &files).await;
         texts.iter().for_each(|text| attached.add_text(&text.name, &text.text));
-        let attached = with_images(live.project(), attached, images).await?;
+        let attached = with_images(&session.project(), attached, images).await?;
         let notes = attached.told(&live.options());
         (attached.content, notes)
     };
-    let (sequence, queued) = match hub.send(&id, content).await? {
+    let (sequence, queued) = match session.send(content).await? {
         Sent::Written(sequence) => (Some(sequence), None),
         Sent::Queued(name) => (None, Some(name)),
     };
@@ -165,13 +167,13 @@ async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, Api
 
 /// The message with images, which are looked at and scaled where that holds up nothing else.
 async fn with_images(
-    project: &ServedProject,
+    project: &ProjectView,
     mut attached: Attached,
     images: Vec<ImageBody>,
 ) -> Result<Attached, ApiError> {
     let numbered = images.into_iter().enumerate();
     let images: Result<Vec<_>, _> = numbered.map(|(at, image)| image.decoded(at + 1)).collect();
-    let (images, limits) = (images?, project.parts.tools.options.limits.clone());
+    let (images, limits) = (images?, project.limits().clone());
     blocking(move || {
         attached.add_images(&images, &limits)?;
         Ok(attached)
@@ -182,9 +184,7 @@ async fn with_images(
 async fn image(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let hash: ContentHash = request.parsed("hash")?;
-    let hub = &request.app.hub;
-    let project = hub.project_of(&id).await?;
-    let feed = hub.feed(&project, &id);
+    let feed = request.hub.session(&id, SessionAct::Read).await?.feed();
     feed.load().await?;
     let image = feed.with(|feed| feed.timeline().image(hash).cloned());
     let bytes = image.as_ref().and_then(|image| STANDARD.decode(image.base64()?).ok());
@@ -209,9 +209,8 @@ struct QueuedText {
 
 async fn queue(request: Request<Nothing, Nothing>) -> Result<MessageQueue, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.project_of(&id).await?;
-    let queued = hub.live_session(&id).map(|live| live.queue()).unwrap_or_default();
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    let queued = session.live().map(|live| live.queue()).unwrap_or_default();
     let messages = queued
         .into_iter()
         .map(|queued| QueuedText { id: queued.id, text: text_of(&queued.content) });
@@ -221,7 +220,7 @@ async fn queue(request: Request<Nothing, Nothing>) -> Result<MessageQueue, ApiEr
 async fn withdraw(request: Request<Nothing, Nothing>) -> Result<QueuedText, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let name: u64 = request.parsed("message")?;
-    let live = request.app.hub.live_session(&id);
+    let live = request.hub.session(&id, SessionAct::Write).await?.live();
     let content = live.and_then(|live| live.withdraw(name));
     let content =
         content.ok_or_else(|| ApiError::conflict("the message does not wait any more"))?;
@@ -244,16 +243,15 @@ struct Interrupted {
 
 async fn interrupt(request: Request<Nothing, Nothing>) -> Result<Interrupted, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.project_of(&id).await?;
-    let interrupted = hub.live_session(&id).is_some_and(|live| live.interrupt());
+    // An admin ends what must be ended.
+    let session = request.hub.session(&id, SessionAct::Manage).await?;
+    let interrupted = session.live().is_some_and(|live| live.interrupt());
     Ok(Interrupted { interrupted })
 }
 
 async fn go_on(request: Request<Nothing, Nothing>) -> Result<SessionBrief, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let live = request.app.hub.open(&id).await?;
-    live.go_on()?;
+    let live = request.hub.session(&id, SessionAct::Write).await?.go_on().await?;
     Ok(SessionBrief::of(&live))
 }
 
@@ -297,7 +295,7 @@ async fn rewind(request: Request<Nothing, RewindBody>) -> Result<RewoundTo, ApiE
         }
         FilesChoice::Restore => RewindFiles::Restore,
     };
-    let live = request.app.hub.open(&id).await?;
+    let live = request.hub.session(&id, SessionAct::Write).await?.open().await?;
     let (point, rewind) = live.rewind(request.body.to, files).await?;
     let text = text_of(&point.content);
     Ok(RewoundTo { text, restored: rewind.restored, kept: rewind.kept })

@@ -47,6 +47,8 @@ pub struct AgentChange {
     pub model: Option<Model>,
     /// The role that the conversation acts in.
     pub role: Option<AgentRole>,
+    /// US dollars after which it pauses, if that is less than what is configured.
+    pub cost_usd: Option<f64>,
 }
 
 impl AgentChange {
@@ -54,12 +56,18 @@ impl AgentChange {
     pub fn apply(self, parts: &mut SessionParts) {
         parts.model = self.model.unwrap_or_else(|| parts.model.clone());
         parts.role = self.role.unwrap_or_else(|| parts.role.clone());
+        let configured = parts.budget.cost_usd;
+        parts.budget.cost_usd = match (self.cost_usd, configured) {
+            (Some(usd), Some(configured)) => Some(usd.min(configured)),
+            (usd, configured) => usd.or(configured),
+        };
     }
 
     /// Adds a later change, which counts where both say something.
     pub(super) fn extend(&mut self, later: Self) {
         self.model = later.model.or(self.model.take());
         self.role = later.role.or(self.role.take());
+        self.cost_usd = later.cost_usd.or(self.cost_usd);
     }
 }
 

@@ -73,10 +73,7 @@ fn what_each_route_needs() {
         let need = match route.need {
             Need::Nothing => "nothing",
             Need::Login => "login",
-            Need::Scope(AccessScope::Chat) => "chat",
-            Need::Scope(AccessScope::Approve) => "approve",
-            Need::Scope(AccessScope::Tools) => "tools",
-            Need::Scope(AccessScope::Mcp) => "mcp",
+            Need::Scope(scope) => scope.word(),
         };
         format!("{need:8} {:6} {}", route.method.as_str(), route.path)
     });
