@@ -5,6 +5,7 @@ mod belongings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 
@@ -107,6 +108,13 @@ impl MemoryPeople {
     /// Lets time pass.
     pub fn pass_seconds(&self, seconds: i64) {
         self.state().moved_ms += seconds * SECOND_MS;
+    }
+
+    /// Sets the clock to the one of the machine, for what is signed elsewhere.
+    pub fn set_clock(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        self.state().moved_ms = now - BEGINNING;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

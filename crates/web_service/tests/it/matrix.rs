@@ -1,0 +1,128 @@
+//! What each role may ask of every route. A new route fails these tests until it stands in the tables.
+
+use serde_json::{Value, json};
+use web_service::{document, team_routes};
+
+use crate::client::open;
+use crate::team_service::TeamService;
+
+/// All routes as `METHOD /path`, in the order of the description.
+fn described() -> Vec<String> {
+    let document = document(&team_routes());
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            routes.push(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    routes
+}
+
+/// The target with something that does not exist in the place of every parameter.
+fn target(route: &str, session: &str) -> String {
+    let parts = route.split('/').map(|part| match part {
+        "{session}" => session,
+        "{project}" => "web",
+        part if part.starts_with('{') => "0",
+        part => part,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+async fn status(service: &TeamService, user: Option<&str>, target: &str) -> u16 {
+    let header = user.map(|user| service.header(user));
+    let headers: Vec<&str> = header.iter().map(String::as_str).collect();
+    let body = if target.starts_with("GET") { "" } else { "{}" };
+    open(&service.address, target, &headers, body).await.0
+}
+
+/// An id that no session has.
+const NO_SESSION: &str = "1hf7yat00zzzzzzzzzzz";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_each_role_may_ask() {
+    let service = TeamService::start().await;
+    let mut table = String::new();
+    for route in described() {
+        let target = target(&route, NO_SESSION);
+        let mut row = String::new();
+        for (letter, user) in
+            [('s', None), ('v', Some("vic")), ('m', Some("ada")), ('a', Some("pat")), ('A', Some("root"))]
+        {
+            let status = status(&service, user, &target).await;
+            let passes = !matches!(status, 401 | 403);
+            // Logging in with nothing to show is refused by the login itself.
+            row.push(if passes { letter } else { '-' });
+        }
+        table.push_str(&format!("{row} {route}\n"));
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_route_about_a_session_shows_that_of_another() {
+    let service = TeamService::start().await;
+    let id = service.session("ada", "hello").await;
+    let routes: Vec<String> =
+        described().into_iter().filter(|route| route.contains("{session}")).collect();
+    assert!(routes.len() > 15, "{routes:?}");
+    for route in &routes {
+        let target = target(route, &id);
+        // A body that is understood, so that the session is what is refused.
+        for user in ["bob", "vic", "eve"] {
+            let answer = answered(&service, user, &target).await;
+            let expected = if user == "vic" && !is_read(route) { 403 } else { 404 };
+            assert_eq!(answer, expected, "{route} of {user}");
+            let missing = answered(&service, user, &target.replace(&id, NO_SESSION)).await;
+            assert_eq!(answer, missing, "{route} of {user} tells that there is something");
+        }
+    }
+}
+
+fn is_read(route: &str) -> bool {
+    route.starts_with("GET")
+}
+
+/// The status with a body that the route understands.
+async fn answered(service: &TeamService, user: &str, target: &str) -> u16 {
+    let body = match target {
+        read if is_read(read) => Value::Null,
+        it if it.ends_with("/messages") => json!({"text": "x"}),
+        it if it.ends_with("/rewind") => json!({"to": 1}),
+        it if it.ends_with("/access") => json!({"visibility": "project"}),
+        it if it.starts_with("PATCH") => json!({"title": "x"}),
+        _ => json!({}),
+    };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let header = service.header(user);
+    let target = target.replace("/images/0", &format!("/images/{}", "0".repeat(64)));
+    open(&service.address, &target, &[&header], &body).await.0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_be_done_with_a_session_of_another_that_may_be_seen() {
+    let service = TeamService::start().await;
+    let id = service.session("ada", "hello").await;
+    let share = format!("PUT /api/sessions/{id}/access");
+    service.good("ada", &share, r#"{"visibility": "project"}"#).await;
+    let routes = described().into_iter().filter(|route| route.contains("{session}"));
+    let mut table = String::new();
+    // The owner last, who may delete it.
+    for route in routes.filter(|route| !route.starts_with("DELETE /api/sessions/{session} ")) {
+        let target = target(&route, &id);
+        if target.starts_with("DELETE") && !target.contains("queue") {
+            continue;
+        }
+        let mut row = String::new();
+        for (letter, user) in [('v', "vic"), ('m', "bob"), ('a', "pat"), ('A', "root"), ('o', "ada")] {
+            let status = answered(&service, user, &target).await;
+            row.push(if matches!(status, 401 | 403) { '-' } else { letter });
+        }
+        table.push_str(&format!("{row} {route}\n"));
+    }
+    insta::assert_snapshot!(table);
+    for (user, status) in [("vic", 403), ("bob", 403), ("pat", 403), ("root", 200)] {
+        let answer = service.ask(user, &format!("DELETE /api/sessions/{id}"), "").await;
+        assert_eq!(answer.status, status, "{user}");
+    }
+}
