@@ -38,6 +38,10 @@ const REQUESTS_AT_ONCE: f64 = 2_000.0;
 /// Refused requests a second that are told why; those beyond are told to wait, and the user not at all.
 const REFUSALS_PER_SECOND: f64 = 1.0;
 const REFUSALS_AT_ONCE: f64 = 60.0;
+/// Logins of a team that are begun a second, and how many at once: each asks the identity provider and is kept for a
+/// while, and a team comes in the morning.
+const LOGINS_PER_SECOND: f64 = 5.0;
+const LOGINS_AT_ONCE: f64 = 100.0;
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a body that is read beside any number of others, and how many larger ones are read at a time. The rest
@@ -71,6 +75,7 @@ pub struct WebApp {
     known: Mutex<RateLimit>,
     unknown: Mutex<RateLimit>,
     refusals: Mutex<RateLimit>,
+    logins: Mutex<RateLimit>,
     large_bodies: Semaphore,
     streams: Arc<Semaphore>,
     log: WebLog,
@@ -140,6 +145,7 @@ impl WebApp {
             admission,
             known: requests(),
             unknown: requests(),
+            logins: Mutex::new(RateLimit::new(LOGINS_PER_SECOND, LOGINS_AT_ONCE, now)),
             refusals: Mutex::new(RateLimit::new(REFUSALS_PER_SECOND, REFUSALS_AT_ONCE, now)),
             large_bodies: Semaphore::new(LARGE_BODIES),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
@@ -211,6 +217,11 @@ impl WebApp {
         }
         (self.log)("a browser has logged in");
         credentials.cookie(now).map_err(|error| ApiError::internal(error.to_string()))
+    }
+
+    /// Whether one more login may be tried now.
+    pub(crate) fn room_for_login(&self) -> Result<(), ApiError> {
+        if allowed(&self.logins) { Ok(()) } else { Err(ApiError::too_often()) }
     }
 
     /// A login was refused, which is told and counted like any other refusal.

@@ -80,6 +80,7 @@ fn what_each_route_needs() {
     insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
     nothing  GET    /api
     nothing  GET    /api/proof
+    nothing  GET    /api/login
     nothing  POST   /api/login
     login    POST   /api/logout
     login    GET    /api/overview

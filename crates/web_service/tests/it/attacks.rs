@@ -42,7 +42,8 @@ async fn a_login_never_takes_a_secret_that_the_browser_brought() {
     };
     assert_eq!((asked(&planted).await, asked(&given).await), (401, 200));
     // Another login of the same browser ends the one before.
-    let again = service.raw("POST /api/login", &[&given], &body).await;
+    let headers = [given.as_str(), &page[0], &page[1], &page[2]];
+    let again = service.raw("POST /api/login", &headers, &body).await;
     let newer = format!("cookie: {}", again.cookies()[0]);
     assert_eq!((asked(&given).await, asked(&newer).await), (401, 200));
 }

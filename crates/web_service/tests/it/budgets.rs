@@ -6,13 +6,14 @@ use crate::team_service::{Setup, TeamService};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_that_is_used_up_stops_its_user_until_the_next_day() {
-    let service = TeamService::start().await;
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
     let ada = service.user("ada").id.to_string();
     let budget = json!({"user": ada, "usd_per_day": 2.5}).to_string();
     service.good("root", "PUT /api/budgets", &budget).await;
     // An answer of the model costs a dollar here.
     let id = service.session("ada", "hello").await;
-    let spent = async |user: &str| service.good(user, "GET /api/spending", "").await["spending"].clone();
+    let spent =
+        async |user: &str| service.good(user, "GET /api/spending", "").await["spending"].clone();
     assert_eq!(spent("ada").await, json!([{"user": ada, "project": "web", "usd": 1.0}]));
     assert_eq!(spent("bob").await, json!([]));
     service.say("ada", &id, "hello").await;
@@ -22,9 +23,17 @@ async fn a_budget_that_is_used_up_stops_its_user_until_the_next_day() {
         format!("POST /api/sessions/{other}/messages"),
         "POST /api/sessions".to_owned(),
     ] {
-        let body = if target.ends_with("messages") { r#"{"text": "more"}"# } else { r#"{"project": "web"}"# };
+        let body = if target.ends_with("messages") {
+            r#"{"text": "more"}"#
+        } else {
+            r#"{"project": "web"}"#
+        };
         let answer = service.ask("ada", &target, body).await;
-        assert_eq!((answer.status, answer.json()["error"]["code"].as_str()), (402, Some("OVER_BUDGET")), "{target}");
+        assert_eq!(
+            (answer.status, answer.json()["error"]["code"].as_str()),
+            (402, Some("OVER_BUDGET")),
+            "{target}"
+        );
     }
     // Others are not stopped, and reading costs nothing.
     service.session("bob", "hello").await;
@@ -37,7 +46,7 @@ async fn a_budget_that_is_used_up_stops_its_user_until_the_next_day() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_budget_of_a_project_is_spent_by_all_of_its_users() {
-    let service = TeamService::start().await;
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
     let budget = json!({"project": "web", "usd_per_day": 2.0}).to_string();
     service.good("root", "PUT /api/budgets", &budget).await;
     service.session("ada", "hello").await;
@@ -52,18 +61,18 @@ async fn the_budget_of_a_project_is_spent_by_all_of_its_users() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_pauses_where_the_budget_ends() {
-    let service = TeamService::start().await;
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
     let ada = service.user("ada").id.to_string();
-    let budget = json!({"user": ada, "usd_per_day": 1.5}).to_string();
+    let budget = json!({"user": ada, "usd_per_day": 1.0}).to_string();
     service.good("root", "PUT /api/budgets", &budget).await;
-    // One answer with the call, and one after it: the second begins within the budget's end.
+    // One answer with the call, and one after it, for which nothing is left.
     let id = service.session("ada", "").await;
     let text = json!({"text": "/list_directory ."}).to_string();
     let mut events = service.stream("ada", &format!("/api/events?follow={id}")).await;
     service.good("ada", &format!("POST /api/sessions/{id}/messages"), &text).await;
     events.until("\"state\":\"paused\"").await.unwrap();
     let spent = service.good("ada", "GET /api/spending", "").await;
-    assert!(spent["spending"][0]["usd"].as_f64().unwrap() <= 1.5, "{spent}");
+    assert!(spent["spending"][0]["usd"].as_f64().unwrap() <= 1.0, "{spent}");
 }
 
 /// A change that needs approval.
@@ -102,7 +111,8 @@ async fn the_user_who_asks_does_not_approve_if_the_team_wants_that() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_by_hand_are_approved_by_another_user_too() {
     let service = TeamService::start_with(Setup { four_eyes: true, ..Setup::default() }).await;
-    let call = json!({"project": "web", "arguments": {"path": "by-hand.txt", "content": "x"}}).to_string();
+    let call =
+        json!({"project": "web", "arguments": {"path": "by-hand.txt", "content": "x"}}).to_string();
     let mut events = service.stream("pat", "/api/events").await;
     let calling = service.ask("pat", "POST /api/tools/create_file", &call);
     let answering = async {

@@ -68,8 +68,7 @@ async fn begin(address: &str, target: &str, headers: &[&str], body: &str) -> Tcp
     let host = if has_host { String::new() } else { format!("host: {address}\r\n") };
     let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
     let has_kind = headers.to_lowercase().contains("content-type:");
-    let kind =
-        if body.is_empty() || has_kind { "" } else { "content-type: application/json\r\n" };
+    let kind = if body.is_empty() || has_kind { "" } else { "content-type: application/json\r\n" };
     let length = body.len();
     let text = format!(
         "{target} HTTP/1.1\r\n{host}{headers}{kind}content-length: {length}\r\nconnection: close\r\n\r\n{body}"

@@ -87,7 +87,10 @@ async fn files_are_those_of_projects_that_are_shared_with_the_user() {
     }
     for (target, body) in [
         ("POST /api/sessions", json!({"project": "secret"})),
-        ("POST /api/tools/read_file", json!({"project": "secret", "arguments": {"path": "notes-secret.txt"}})),
+        (
+            "POST /api/tools/read_file",
+            json!({"project": "secret", "arguments": {"path": "notes-secret.txt"}}),
+        ),
         ("POST /api/policy/explain", json!({"project": "secret", "tool": "bash"})),
         ("POST /api/history/undo", json!({"project": "secret"})),
     ] {
@@ -112,6 +115,7 @@ async fn agents_of_users_have_connections_of_their_own() {
     assert_eq!(service.ask("bob", "POST /mcp/secret", "{}").await.status, 404);
     assert_eq!(service.ask("ada", "POST /mcp/secret", "{}").await.status, 200);
     assert_eq!(service.ask("vic", "POST /mcp/web", "{}").await.status, 403);
+    assert_eq!(service.raw("POST /mcp/web", &[], "{}").await.status, 401);
     // A token for agents sees nothing of the API.
     let token = service.scoped("ada", &[Scope::Mcp]).await;
     for target in ["GET /api/sessions", "GET /api/me", "GET /api/events"] {
@@ -125,7 +129,10 @@ async fn keys_of_providers_are_used_for_their_owner_and_shown_to_none() {
     let key = json!({"key": "sk-of-ada"}).to_string();
     service.good("ada", "PUT /api/me/keys/anthropic", &key).await;
     let listed = service.good("ada", "GET /api/me/keys", "").await;
-    assert_eq!((listed["keys"][0]["provider"].as_str(), listed["can_keep"].as_bool()), (Some("anthropic"), Some(true)));
+    assert_eq!(
+        (listed["keys"][0]["provider"].as_str(), listed["can_keep"].as_bool()),
+        (Some("anthropic"), Some(true))
+    );
     assert!(!listed.to_string().contains("sk-of-ada"));
     for user in ["bob", "root"] {
         let others = service.good(user, "GET /api/me/keys", "").await;
@@ -176,10 +183,14 @@ async fn questions_are_seen_by_their_user_and_by_approvers_of_the_project() {
     let entries = audit["entries"].as_array().unwrap();
     let approved = entries.iter().find(|entry| entry["kind"] == "approved").unwrap();
     let expected = (Some(service.user("pat").id.as_str()), Some("create_file"), Some(id.as_str()));
-    let told = (approved["user"].as_str(), approved["subject"].as_str(), approved["session"].as_str());
+    let told =
+        (approved["user"].as_str(), approved["subject"].as_str(), approved["session"].as_str());
     assert_eq!(told, expected);
     let csv = service.ask("root", "GET /api/audit/export?format=csv", "").await;
-    assert!(csv.body.starts_with("at,user,kind,") && csv.body.contains(",approved,web,"), "{csv:?}");
+    assert!(
+        csv.body.starts_with("at,user,kind,") && csv.body.contains(",approved,web,"),
+        "{csv:?}"
+    );
     let jsonl = service.ask("root", "GET /api/audit/export", "").await;
     assert!(jsonl.body.lines().all(|line| line.starts_with('{')), "{jsonl:?}");
     for user in ["ada", "pat"] {

@@ -67,7 +67,10 @@ async fn a_user_that_the_provider_knows_logs_in_and_keeps_the_account() {
         assert_eq!(answer.status, 200, "{answer:?}");
         assert!(answer.headers("set-cookie")[1].contains("Max-Age=0"), "{answer:?}");
         let me = me(&service, &answer).await;
-        assert_eq!((me["name"].as_str(), me["role"].as_str()), (Some("grace by name"), Some("viewer")));
+        assert_eq!(
+            (me["name"].as_str(), me["role"].as_str()),
+            (Some("grace by name"), Some("viewer"))
+        );
         ids.push(me["id"].clone());
     }
     assert_eq!(ids[0], ids[1]);

@@ -122,7 +122,10 @@ impl TestProvider {
         let granted = given.filter(|given| given.challenge == proof);
         let (status, answer) = match granted {
             None => (400, json!({"error": "invalid_grant"})),
-            Some(given) => (200, json!({"access_token": "a", "token_type": "Bearer", "id_token": self.signed(given.claims)})),
+            Some(given) => (
+                200,
+                json!({"access_token": "a", "token_type": "Bearer", "id_token": self.signed(given.claims)}),
+            ),
         };
         self.exchanges.lock().unwrap().push(status);
         (status, answer)
@@ -137,7 +140,8 @@ impl TestProvider {
             claims[name] = value.clone();
         }
         let encoded = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", encoded(json!({"alg": "EdDSA", "kid": "k"})), encoded(claims));
+        let signed =
+            format!("{}.{}", encoded(json!({"alg": "EdDSA", "kid": "k"})), encoded(claims));
         let signature = self.key.sign(signed.as_bytes());
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }

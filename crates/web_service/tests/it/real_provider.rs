@@ -93,9 +93,9 @@ async fn a_user_logs_in_at_a_real_provider() {
             ..settings(&provider.issuer, &redirect, Some(Role::Member))
         };
         let oidc = Some(OidcProvider::new(settings).unwrap());
-        let setup = Setup { oidc, listener: Some((listeners, site)), ..Setup::default() };
+        let listener = Some((listeners, site));
+        let setup = Setup { oidc, listener, has_clock: true, ..Setup::default() };
         let service = TeamService::start_with(setup).await;
-        service.people.set_clock();
         let begun = service.raw("POST /api/login/oidc", &[], "{}").await;
         assert_eq!(begun.status, 200, "{begun:?}");
         let url = begun.json()["url"].as_str().unwrap().to_owned();

@@ -75,6 +75,8 @@ pub(crate) struct Setup {
     pub(crate) listener: Option<(web_service::Listeners, web_service::guard::Site)>,
     /// Starts without any user.
     pub(crate) is_empty: bool,
+    /// Whether time passes, as it does for logs.
+    pub(crate) has_clock: bool,
 }
 
 impl Drop for TeamService {
@@ -213,6 +215,9 @@ impl TeamService {
 
     pub(crate) async fn start_with(setup: Setup) -> Self {
         let people = Arc::new(MemoryPeople::default());
+        if setup.has_clock {
+            people.set_clock();
+        }
         let mut tokens = BTreeMap::new();
         if !setup.is_empty {
             for (name, role, projects) in USERS {
@@ -311,14 +316,14 @@ impl TeamService {
 
     /// Says something in a session and waits until its turn has ended, or asks something.
     pub(crate) async fn say(&self, user: &str, id: &str, said: &str) {
-        let mut events = self.stream(user, &format!("/api/events?follow={id}")).await;
-        events.until("event: hello").await.unwrap();
         let target = format!("POST /api/sessions/{id}/messages");
-        self.good(user, &target, &json!({"text": said}).to_string()).await;
+        let sent = self.good(user, &target, &json!({"text": said}).to_string()).await;
+        let after = sent["sequence"].as_u64().unwrap();
+        let mut log = self.stream(user, &format!("/api/sessions/{id}/log?after={after}")).await;
         loop {
-            events.until(&format!("{{\"id\":\"{id}\"")).await.unwrap();
-            let state = events.until("}").await.unwrap();
-            if state.contains("\"idle\"") || state.contains("\"waiting\"") {
+            let line = log.until("\n").await.unwrap();
+            let is_asked = line.starts_with("data: [{");
+            if is_asked || line.contains("\"turn_ended\"") || line.contains("\"paused\"") {
                 return;
             }
         }

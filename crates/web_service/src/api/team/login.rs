@@ -56,6 +56,7 @@ pub(in crate::api) async fn log_in<B>(
     code: &str,
     name: Option<&str>,
 ) -> Result<RouteAnswer, ApiError> {
+    request.app.room_for_login()?;
     let user = match SecretText::shown(SecretKind::Invitation, code) {
         Some(invitation) => invited(request, team, &invitation.hash(), name).await?,
         None => by_token(team, code).await?,
@@ -156,6 +157,7 @@ fn provider<Q, B>(request: &Request<Q, B>) -> Result<(&TeamState, &OidcProvider)
 
 async fn begin(request: Request<Nothing, BeginLogin>) -> Result<RouteAnswer, ApiError> {
     let (team, provider) = provider(&request)?;
+    request.app.room_for_login()?;
     let invitation = match &request.body.invitation {
         None => None,
         Some(code) => {
@@ -195,6 +197,7 @@ struct FinishLogin {
 
 async fn finish(request: Request<Nothing, FinishLogin>) -> Result<RouteAnswer, ApiError> {
     let (team, provider) = provider(&request)?;
+    request.app.room_for_login()?;
     let FinishLogin { code, state, iss } = &request.body;
     let site = request.app.site();
     let name = attempt_cookie(site);
