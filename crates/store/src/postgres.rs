@@ -12,6 +12,7 @@ mod lease;
 mod manage;
 mod migrate;
 mod partitions;
+mod people;
 mod presence;
 mod read;
 mod search;

@@ -15,6 +15,7 @@ use crate::credentials::{AccessScope, Proof};
 use crate::guard::{Need, Refusal};
 use crate::operation::RequestNotes;
 use crate::response_headers::protect;
+use crate::view::TeamViewer;
 
 /// Bytes of a message, which may hold whole files.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -48,17 +49,20 @@ async fn answered(
     }
     let need = Need::Scope(AccessScope::Mcp);
     // Nothing of a body is read before the guard has spoken, and no project is looked at.
-    let (caller, body) = app.let_in(&parts, body, need, BODY_LIMIT).await?;
+    let (client, body) = app.let_in(&parts, body, need, BODY_LIMIT).await?;
     // A browser sends its cookie by itself; agents have tokens.
-    let caller = caller.filter(|caller| caller.by == Proof::Token).ok_or(Refusal::Unknown)?;
-    let project = app.hub.project(project)?;
+    let caller =
+        client.caller.filter(|caller| caller.by == Proof::Token).ok_or(Refusal::Unknown)?;
+    let project = client.hub.project(project)?;
     // Only a stream that waits for news is open for long without an answer in sight.
     let room = match parts.method {
         Method::GET => Some(app.room_for_stream()?),
         _ => None,
     };
-    let endpoint = project.agents(&app.site().url(), &app.closing);
-    let may_approve = caller.may(AccessScope::Approve);
+    let endpoint = project.desk().agents(project.port(), &app.site().url(), &app.closing);
+    // Where two have to agree, the one that calls is not the one that answers.
+    let asker = client.hub.user().map(TeamViewer::id);
+    let may_approve = caller.may(AccessScope::Approve) && client.hub.may_approve_of(asker);
     let mut response = endpoint.answer(parts, body, may_approve).await;
     protect(response.headers_mut());
     let Some(room) = room else { return Ok(response) };

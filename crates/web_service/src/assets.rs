@@ -147,7 +147,8 @@ pub(crate) fn answer(parts: &Parts) -> Option<Response> {
         (false, true) => (StatusCode::OK, Body::from(gzip.as_slice())),
         (false, false) => (StatusCode::OK, Body::from(asset.bytes)),
     };
-    let answer = RouteAnswer { status, content_type: asset.content_type, cookie: None, body };
+    let answer =
+        RouteAnswer { status, content_type: asset.content_type, cookies: Vec::new(), body };
     let mut response = secured(answer, CachePolicy::Ask);
     let headers = response.headers_mut();
     headers.insert(ETAG, HeaderValue::from_str(tag).ok()?);

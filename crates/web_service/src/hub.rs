@@ -6,6 +6,8 @@
 
 mod agent_change;
 mod conversation;
+mod desk;
+mod equal_answers;
 mod hub_checks;
 mod hub_error;
 mod live_session;
@@ -21,17 +23,18 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use session::{ApprovalManager, Session, SessionParts};
-use store::{ListFilter, SessionId, SessionInfo};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio_util::sync::CancellationToken;
-use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
+use session::{Session, SessionParts};
+use store::SessionId;
+use team::UserId;
+use tokio::sync::watch;
+use tool_system::ToolExecutor;
 
 use crate::cursor::MAX_FOLLOWED;
 use crate::operation::{HealthCheck, SessionCounters};
 
-pub(crate) use agent_change::{AgentChange, AgentNames};
+pub(crate) use agent_change::{AgentChange, AgentNames, PaidSession, SessionTeam};
 pub(crate) use conversation::text_of;
+pub use desk::Desk;
 use hub_checks::{DirectoryCheck, DrainCheck, StoreCheck};
 pub use hub_error::HubError;
 pub(crate) use live_session::{LiveSession, LiveState, Sent};
@@ -48,9 +51,6 @@ use shared_rules::SharedRules;
 /// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
 /// another, and is taken up from the store when it is needed again. A stream can follow all of them.
 const MOST_OPEN: usize = MAX_FOLLOWED;
-/// Calls by hand of a project at a time, those that wait for an answer included.
-const MOST_BY_HAND: usize = 32;
-
 /// A project that is served.
 pub struct ServedProject {
     /// Its name, unique among those that are served.
@@ -59,18 +59,8 @@ pub struct ServedProject {
     pub parts: SessionParts,
     /// The rest.
     pub port: Arc<dyn ProjectPort>,
-    console: Console,
+    desks: Mutex<HashMap<Option<UserId>, Arc<Desk>>>,
     rules: Arc<SharedRules>,
-    agents: OnceLock<Arc<dyn AgentEndpoint>>,
-    /// Runs the calls of other agents, once there are any.
-    agent_executor: OnceLock<ToolExecutor>,
-}
-
-/// Calls that the user makes by hand, through the same gate as those of a model.
-struct Console {
-    approvals: Arc<ApprovalManager>,
-    executor: ToolExecutor,
-    room: Arc<Semaphore>,
 }
 
 impl ServedProject {
@@ -78,17 +68,7 @@ impl ServedProject {
     pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
         let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
         parts.tools.options.rule_keeper = Some(rules.clone());
-        // Questions about calls by hand belong to no conversation.
-        let approvals = Arc::new(ApprovalManager::unlogged(parts.approver.clone()));
-        let executor = parts.tools.executor(ExecutorOptions {
-            role: parts.role.clone(),
-            approver: approvals.clone(),
-            ..parts.tools.options.clone()
-        });
-        let room = Arc::new(Semaphore::new(MOST_BY_HAND));
-        let console = Console { approvals, executor, room };
-        let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
-        Self { name, parts, port, console, rules, agents, agent_executor }
+        Self { name, parts, port, desks: Mutex::default(), rules }
     }
 
     /// What this session of the project is made of.
@@ -102,42 +82,9 @@ impl ServedProject {
         Ok(parts)
     }
 
-    /// Where other agents call tools.
-    pub(crate) fn agents(&self, site: &str, closing: &CancellationToken) -> &dyn AgentEndpoint {
-        &**self.agents.get_or_init(|| self.port.agents(self, site, closing))
-    }
-
-    /// Runs calls of other agents, with limits of their own. What needs approval is asked about as for calls by
-    /// hand.
-    pub fn agent_executor(&self, limits: impl FnOnce(Limits) -> Limits) -> &ToolExecutor {
-        self.agent_executor.get_or_init(|| {
-            let mut registry = ToolRegistry::clone(&self.parts.tools.registry);
-            // A host that wants the tools of other servers has them itself.
-            registry.disable_category(Category::External);
-            let tools = ProjectTools { registry: registry.into(), ..self.parts.tools.clone() };
-            let options = tools.options.clone();
-            tools.executor(ExecutorOptions {
-                role: self.parts.role.clone(),
-                approver: self.console.approvals.clone(),
-                limits: limits(options.limits.clone()),
-                ..options
-            })
-        })
-    }
-
-    /// Runs calls by hand.
-    pub fn executor(&self) -> &ToolExecutor {
-        &self.console.executor
-    }
-
-    /// Room for one more call by hand, until it is dropped; none if there are too many.
-    pub fn room_by_hand(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.console.room).try_acquire_owned().ok()
-    }
-
-    /// The questions about calls by hand.
-    pub fn approvals(&self) -> &Arc<ApprovalManager> {
-        &self.console.approvals
+    /// Where calls by hand were made.
+    pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 
@@ -184,6 +131,8 @@ pub struct SessionHub {
     uses: AtomicU64,
     /// The other replicas of the service, if it can have any.
     link: Option<Arc<ReplicaLink>>,
+    /// The users that sessions belong to, if they do.
+    team: OnceLock<Arc<dyn SessionTeam>>,
     counters: Arc<SessionCounters>,
 }
 
@@ -226,18 +175,38 @@ impl SessionHub {
             opening: tokio::sync::Mutex::default(),
             uses: AtomicU64::default(),
             link,
+            team: OnceLock::new(),
             counters,
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
-            let (mut changes, signal) = (project.approvals().changes(), hub.signal.clone());
+        }
+        hub
+    }
+
+    /// Where a user calls tools by hand; the only one, who has no name, without a team.
+    pub(crate) fn desk(&self, project: &ServedProject, user: Option<&UserId>) -> Arc<Desk> {
+        let mut desks = project.desks.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let desk = Arc::new(Desk::new(user.cloned(), &project.parts));
+            let (mut changes, signal) = (desk.approvals().changes(), self.signal.clone());
             tokio::spawn(async move {
                 while changes.changed().await.is_ok() {
                     signal.tell();
                 }
             });
-        }
-        hub
+            desk
+        };
+        Arc::clone(desks.entry(user.cloned()).or_insert_with(new))
+    }
+
+    /// Sessions belong to these users from now on.
+    pub(crate) fn belongs_to(&self, team: Arc<dyn SessionTeam>) {
+        let _ = self.team.set(team);
+    }
+
+    pub(crate) fn team(&self) -> Option<&dyn SessionTeam> {
+        self.team.get().map(|team| &**team)
     }
 
     /// Whether there can be other replicas.
@@ -280,36 +249,6 @@ impl SessionHub {
         &self.projects
     }
 
-    /// The project with this name; the only one if none is named.
-    pub fn project(&self, name: Option<&str>) -> Result<&Arc<ServedProject>, HubError> {
-        match (name, self.projects.as_slice()) {
-            (None, [only]) => Ok(only),
-            (None, _) => Err(HubError::NoProjectNamed),
-            (Some(name), all) => all
-                .iter()
-                .find(|project| project.name == name)
-                .ok_or_else(|| HubError::UnknownProject { name: name.to_owned() }),
-        }
-    }
-
-    /// Sessions in short with their projects, the one written last first.
-    pub async fn list(
-        &self,
-        project: Option<&str>,
-        filter: &ListFilter,
-    ) -> Result<Vec<(Arc<ServedProject>, SessionInfo)>, HubError> {
-        let mut listed = Vec::new();
-        for served in &self.projects {
-            if project.is_none_or(|name| name == served.name) {
-                let infos = served.parts.store.list(filter).await?;
-                listed.extend(infos.into_iter().map(|info| (Arc::clone(served), info)));
-            }
-        }
-        listed.sort_by_key(|(_, info)| std::cmp::Reverse(info.updated));
-        listed.truncate(filter.limit.map_or(usize::MAX, |limit| limit as usize));
-        Ok(listed)
-    }
-
     /// The project that a session belongs to.
     pub async fn project_of(&self, id: &SessionId) -> Result<Arc<ServedProject>, HubError> {
         if let Some(live) = self.live_session(id) {
@@ -336,13 +275,15 @@ impl SessionHub {
         self.live().values().cloned().collect()
     }
 
-    /// Begins a session. It is in the store when this returns.
+    /// Begins a session, which belongs to this user. It is in the store when this returns.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
+        owner: Option<&UserId>,
         choice: AgentNames,
     ) -> Result<Arc<LiveSession>, HubError> {
-        let change = AgentChange::named(project, &choice).await?;
+        let paid = owner.map(PaidSession::New);
+        let change = AgentChange::named(self, project, paid, &choice).await?;
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
         self.refuse_if_draining()?;
@@ -371,10 +312,16 @@ impl SessionHub {
         self.make_room().await?;
         let choice = self.choice_of(id).await?;
         let mut parts = project.parts_for(id).await?;
-        // What was chosen elsewhere may not be there here.
-        if let Ok(change) = AgentChange::named(&project, &choice).await {
-            change.apply(&mut parts);
-        }
+        let paid = Some(PaidSession::Stored(id));
+        let change = match AgentChange::named(self, &project, paid, &choice).await {
+            Ok(change) => change,
+            // What was chosen elsewhere may not be there here.
+            Err(HubError::Named(_)) => {
+                AgentChange::named(self, &project, paid, &AgentNames::default()).await?
+            }
+            Err(error) => return Err(error),
+        };
+        change.apply(&mut parts);
         let sharing = self.sharing();
         let (session, _) = Session::resume(parts, id.clone()).await?;
         let feed = self.feed(&project, id);
@@ -445,9 +392,8 @@ impl SessionHub {
     /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
     pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
         let by_hand = self.projects.iter().filter(|served| served.name == project);
-        let by_hand = by_hand.flat_map(|served| {
-            std::iter::once(served.executor()).chain(served.agent_executor.get()).cloned()
-        });
+        let desks: Vec<Arc<Desk>> = by_hand.flat_map(|served| served.desks()).collect();
+        let by_hand = desks.iter().flat_map(|desk| desk.executors());
         let live = self.live_sessions().into_iter();
         let live = live.filter(|live| live.project().name == project);
         by_hand.chain(live.map(|live| live.executor())).collect()

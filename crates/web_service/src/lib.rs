@@ -28,8 +28,9 @@ mod route;
 mod router;
 mod server;
 mod strangers;
+mod view;
 
-pub use api::routes;
+pub use api::{routes, team_routes};
 pub use app::{WebApp, WebLog};
 pub use axum::body::{Body, Bytes};
 pub use axum::http::request::Parts;
@@ -38,7 +39,7 @@ pub use credentials::{
     AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, HubError, KeyStatus,
     Mentionable, MentionableKind, ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 pub use openapi::document;
@@ -47,3 +48,4 @@ pub use operation::{
     TelemetryCounts,
 };
 pub use server::{ListenError, Listeners, listen, serve};
+pub use view::TeamAccess;

@@ -16,7 +16,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api;
 use crate::app::WebApp;
 use crate::guard::{InvalidProxy, Site};
 use crate::operation::enter;
@@ -134,7 +133,7 @@ pub fn serve(
 }
 
 async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
-    let router = router(Arc::clone(&app), api::routes());
+    let router = router(Arc::clone(&app), app.routes());
     let drained = drained(Arc::clone(&app), stop.clone());
     let mut drained = std::pin::pin!(drained);
     let connections = TaskTracker::new();
@@ -165,7 +164,7 @@ async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationT
     }
     drop(listeners);
     app.closing.cancel();
-    app.hub.close().await;
+    app.close_sessions().await;
     connections.close();
     // A client that does not read its answer does not hold up the end.
     let _ = tokio::time::timeout(CLOSING_TIME, connections.wait()).await;
@@ -174,7 +173,7 @@ async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationT
 /// Returns when the service is to end and, if there are other replicas, its turns have ended.
 async fn drained(app: Arc<WebApp>, stop: CancellationToken) {
     stop.cancelled().await;
-    app.hub.drain().await;
+    app.drain().await;
 }
 
 async fn connection(

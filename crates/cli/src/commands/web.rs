@@ -23,7 +23,7 @@ use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
 use tool_system::ProjectTools;
 use web_service::{
-    AgentEndpoint, Body, Bounds, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile,
+    AgentEndpoint, Body, Bounds, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk,
     KeyStatus, Mentionable, MentionableKind, OperationSettings, Parts, ProjectPort, RequestLog,
     Response, Secrets, ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
 };
@@ -35,7 +35,7 @@ use crate::chat::slash_commands::{OfferedCommand, is_command, offered};
 use crate::config::Keys;
 use crate::conversation::{session_parts, session_parts_in};
 use crate::interrupt::StopSignal;
-use crate::model_choice::{Chosen, chosen, wanted_by_name};
+use crate::model_choice::{Chosen, chosen, chosen_with_keys, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
 use crate::session_worktrees::SessionWorktrees;
@@ -319,6 +319,21 @@ impl ProjectPort for ConfiguredProject {
             .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}")))
     }
 
+    async fn model_with_keys(
+        &self,
+        name: Option<&str>,
+        keys: &[(String, team::ProviderKey)],
+    ) -> Result<Option<Model>, ToolError> {
+        let Project { config, environment, .. } = &self.project;
+        let wanted = name.map(wanted_by_name).unwrap_or_default();
+        let chosen = chosen_with_keys(config, environment, &wanted, keys).await;
+        let chosen = chosen
+            .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}")))?;
+        let provider = chosen.model.provider.name();
+        let is_own = keys.iter().any(|(own, _)| own == provider);
+        Ok(Some(chosen.model.clone()).filter(|_| is_own))
+    }
+
     fn configured(&self) -> ConfiguredFacts {
         let Project { workspace, config, environment, .. } = &self.project;
         let keys = Keys::load(environment, config).unwrap_or_default();
@@ -384,16 +399,16 @@ impl ProjectPort for ConfiguredProject {
 
     fn agents(
         &self,
-        project: &ServedProject,
+        desk: &Desk,
         site: &str,
         closing: &CancellationToken,
     ) -> Arc<dyn AgentEndpoint> {
-        let executor = Arc::new(project.agent_executor(host_limits).clone());
+        let executor = Arc::new(desk.agent_executor(host_limits).clone());
         let approver = match self.approves_all {
             true => ApproverChoice::Configured,
-            false => ApproverChoice::Page(question_page(project, site)),
+            false => ApproverChoice::Page(question_page(desk, site)),
         };
-        let resources = Arc::new(ShownProject::new(&project.parts.tools, &executor));
+        let resources = Arc::new(ShownProject::new(desk.tools(), &executor));
         let parts =
             ServerParts { executor, approver, resources: Some(resources), assumed_root: None };
         Arc::new(McpEndpoint(HttpEndpoint::new(parts, closing)))
@@ -401,11 +416,11 @@ impl ProjectPort for ConfiguredProject {
 }
 
 /// Our page, which shows a question under the hash of its proposal.
-fn question_page(project: &ServedProject, site: &str) -> QuestionPage {
+fn question_page(desk: &Desk, site: &str) -> QuestionPage {
     let site = site.to_owned();
     let address =
         move |request: &ApprovalRequest| format!("{site}/#/inbox/{}", request.proposal_hash);
-    QuestionPage { approver: project.approvals().clone(), address: Arc::new(address) }
+    QuestionPage { approver: desk.approvals().clone(), address: Arc::new(address) }
 }
 
 /// MCP behind the guard of the service.

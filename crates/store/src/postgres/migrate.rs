@@ -24,7 +24,7 @@ macro_rules! migration {
 }
 
 /// In order. Those below 100 are about sessions, the others about people.
-const MIGRATIONS: &[Migration] = &[migration!(1, "001_sessions")];
+const MIGRATIONS: &[Migration] = &[migration!(1, "001_sessions"), migration!(100, "100_people")];
 
 /// Replicas that start together take turns. The number is ours among all that use the database.
 const LOCK: i64 = 0x746f_6f6c_6b69_6c6e;

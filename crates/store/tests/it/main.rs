@@ -15,6 +15,7 @@ mod learning;
 mod leases;
 mod long_events;
 mod old_sessions;
+mod people;
 mod postgres_rows;
 mod round_trip;
 mod searching;

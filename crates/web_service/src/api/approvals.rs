@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session::ApprovalManager;
+use team::{AuditKind, UserId};
 use timeline::safe_text::one_line;
 use tool_system::ToolExecutor;
 
@@ -20,12 +21,13 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{HubError, OpenSession, SessionHub};
+use crate::hub::{Desk, HubError, OpenSession};
 use crate::route::{Nothing, Request, Route};
+use crate::view::HubView;
 
 /// Bytes of an answer, which may hold whole files.
 const ANSWER_BODY: usize = 16 * 1024 * 1024;
-/// Says in place of a session that a call by hand asks; the name of the project follows.
+/// Says in place of a session that a call by hand asks; the name of the project follows, and for a team the user's.
 const BY_HAND: &str = "project:";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -142,20 +144,22 @@ impl QuestionBrief {
     }
 
     /// All open questions, in a fixed order.
-    pub(crate) fn all(hub: &SessionHub) -> Vec<Self> {
+    pub(crate) async fn all(hub: &HubView) -> Result<Vec<Self>, ApiError> {
         let mut all: Vec<Self> = Vec::new();
-        for owner in owners(hub) {
+        for owner in owners(hub).await? {
             let pending = owner.questions();
             all.extend(pending.iter().map(|request| Self::of(&owner, request)));
         }
-        all
+        Ok(all)
     }
 
     /// What tells the open questions apart, without copying any of them: for each that asks, its name and
     /// what it asks about.
-    pub(crate) fn names(hub: &SessionHub) -> QuestionNames {
-        let named = owners(hub).into_iter().map(|owner| (owner.question_names(), owner.name));
-        named.filter(|(asked, _)| !asked.is_empty()).map(|(asked, name)| (name, asked)).collect()
+    pub(crate) async fn names(hub: &HubView) -> Result<QuestionNames, ApiError> {
+        let owners = owners(hub).await?;
+        let named = owners.into_iter().map(|owner| (owner.question_names(), owner.name));
+        let asked = named.filter(|(asked, _)| !asked.is_empty());
+        Ok(asked.map(|(asked, name)| (name, asked)).collect())
     }
 }
 
@@ -166,9 +170,11 @@ pub(crate) type QuestionNames = Vec<(String, Vec<(String, ContentHash)>)>;
 struct Owner {
     name: String,
     project: String,
-    asker: Asker,
+    asks: Asker,
     /// Knows the words for its calls.
     executor: ToolExecutor,
+    /// The user whose calls they are; none without a team.
+    asker: Option<UserId>,
 }
 
 /// Who asks.
@@ -178,24 +184,15 @@ enum Asker {
 }
 
 impl Owner {
-    fn of(open: OpenSession) -> Self {
-        let executor = match &open {
-            OpenSession::Here(live) => live.executor(),
-            OpenSession::Elsewhere(remote) => remote.project().executor().clone(),
-        };
-        let (name, project) = (open.id().to_string(), open.project().name.clone());
-        Self { name, project, asker: Asker::Session(open), executor }
-    }
-
     fn questions(&self) -> Vec<ApprovalRequest> {
-        match &self.asker {
+        match &self.asks {
             Asker::Session(open) => open.questions(),
             Asker::ByHand(approvals) => approvals.pending(),
         }
     }
 
     fn question_names(&self) -> Vec<(String, ContentHash)> {
-        match &self.asker {
+        match &self.asks {
             Asker::Session(open) => open.question_names(),
             Asker::ByHand(approvals) => approvals.pending_names(),
         }
@@ -203,24 +200,49 @@ impl Owner {
 
     /// What answers its questions, if that is here.
     fn approvals(&self) -> Option<Arc<ApprovalManager>> {
-        match &self.asker {
+        match &self.asks {
             Asker::Session(OpenSession::Here(live)) => Some(live.approvals()),
             Asker::Session(OpenSession::Elsewhere(_)) => None,
             Asker::ByHand(approvals) => Some(Arc::clone(approvals)),
         }
     }
+
+    fn of_desk(project: &str, desk: &Desk) -> Self {
+        let name = match desk.user() {
+            Some(user) => format!("{BY_HAND}{project}:{user}"),
+            None => format!("{BY_HAND}{project}"),
+        };
+        Self {
+            name,
+            project: project.to_owned(),
+            asks: Asker::ByHand(Arc::clone(desk.approvals())),
+            executor: desk.executor().clone(),
+            asker: desk.user().cloned(),
+        }
+    }
 }
 
-fn owners(hub: &SessionHub) -> Vec<Owner> {
-    let mut open = hub.open_sessions();
+/// Everything that asks and that the client may see.
+async fn owners(hub: &HubView) -> Result<Vec<Owner>, ApiError> {
+    let mut open = hub.open_sessions().await;
     open.sort_by(|one, other| one.id().cmp(other.id()));
-    let by_hand = hub.projects().iter().map(|project| Owner {
-        name: format!("{BY_HAND}{}", project.name),
-        project: project.name.clone(),
-        asker: Asker::ByHand(Arc::clone(project.approvals())),
-        executor: project.executor().clone(),
-    });
-    open.into_iter().map(Owner::of).chain(by_hand).collect()
+    let mut owners = Vec::new();
+    for open in open {
+        owners.push(Owner {
+            asker: hub.owner(open.id()).await?,
+            name: open.id().to_string(),
+            project: open.project().name.clone(),
+            executor: hub.words_of(&open),
+            asks: Asker::Session(open),
+        });
+    }
+    for project in hub.projects() {
+        let mut by_hand: Vec<Owner> =
+            project.seen_desks().iter().map(|desk| Owner::of_desk(project.name(), desk)).collect();
+        by_hand.sort_by(|one, other| one.name.cmp(&other.name));
+        owners.extend(by_hand);
+    }
+    Ok(owners)
 }
 
 /// Open questions.
@@ -230,7 +252,7 @@ struct QuestionList {
 }
 
 async fn list(request: Request<Nothing, Nothing>) -> Result<QuestionList, ApiError> {
-    Ok(QuestionList { questions: QuestionBrief::all(&request.app.hub) })
+    Ok(QuestionList { questions: QuestionBrief::all(&request.hub).await? })
 }
 
 /// A question with all it is about.
@@ -250,7 +272,7 @@ struct WholeQuestion {
 }
 
 async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiError> {
-    let (owner, asked) = found(&request)?;
+    let (owner, asked) = found(&request).await?;
     let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
     let (app, shown) = (Arc::clone(&request.app), asked.diffs.clone());
     let diffs = blocking(move || diff_values(&app.colours, &shown)).await?;
@@ -263,11 +285,11 @@ async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiErr
     })
 }
 
-fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
+async fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
     let (name, question) = (request.part("owner"), request.part("question"));
     let missing =
         || ApiError::conflict("the question is not open; it may have been answered already");
-    let owner = owners(&request.app.hub).into_iter().find(|owner| owner.name == name);
+    let owner = owners(&request.hub).await?.into_iter().find(|owner| owner.name == name);
     let owner = owner.ok_or_else(missing)?;
     let mut asked = owner.questions().into_iter();
     let asked = asked.find(|asked| asked.proposal_hash.to_string() == question);
@@ -325,42 +347,41 @@ struct AnswerBody {
 }
 
 async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
-    let (owner, asked) = found(&request)?;
-    let response = response(&asked, request.body)?;
-    let hub = &request.app.hub;
-    if let (true, Asker::Session(open)) = (hub.is_shared(), &owner.asker) {
-        let question = open.question(asked).await.ok_or(HubError::AnsweredAlready)?;
-        hub.answer(open.id(), &question, response).await?;
+    let (owner, asked) = found(&request).await?;
+    let hub = &request.hub;
+    let mut response = response(&asked, request.body)?;
+    check_answer(hub, &owner, &response)?;
+    response.by = hub.user().map(|user| user.id().to_string());
+    if let (true, Asker::Session(open)) = (hub.is_shared(), &owner.asks) {
+        hub.answer(open, asked, response).await?;
         return Ok(Nothing {});
     }
     let approvals = owner.approvals().ok_or(HubError::AnsweredAlready)?;
     let settles_equal = response.remember == Some(Remember::Project);
+    let is_approved = response.is_approved();
     let answered = approvals.answer_to(&asked, response);
     answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    if owner.name.starts_with(BY_HAND) {
+        // No log has it.
+        let kind = if is_approved { AuditKind::Approved } else { AuditKind::Denied };
+        hub.note(kind, &owner.project, &asked.tool, &owner.name).await?;
+    }
     if settles_equal {
-        answer_equal(hub, &owner.name, &owner.project, &asked);
+        hub.answer_equal(&approvals, &owner.project, &asked).await;
     }
     Ok(Nothing {})
 }
 
-/// Says yes to the questions of others that the rule settles which was just made for the whole project. Those of the
-/// one that asked are settled by its session.
-pub(crate) fn answer_equal(
-    hub: &SessionHub,
-    owner: &str,
-    project: &str,
-    answered: &ApprovalRequest,
-) {
-    let is_other = |other: &Owner| other.project == project && other.name != owner;
-    for other in owners(hub).into_iter().filter(is_other) {
-        let Some(approvals) = other.approvals() else { continue };
-        for asked in approvals.pending() {
-            if answered.remembers_the_same_as(&asked) {
-                // A question that was answered meanwhile needs no answer.
-                let _ = approvals.answer_to(&asked, asked.approve());
-            }
-        }
+/// Whether the client may give this answer. A no is always good: it can only keep something from being done.
+fn check_answer(hub: &HubView, owner: &Owner, response: &ApprovalResponse) -> Result<(), ApiError> {
+    if response.is_approved() && !hub.may_approve_of(owner.asker.as_ref()) {
+        return Err(ApiError::forbidden("the user who asks may not approve: ask another approver"));
     }
+    if response.remember == Some(Remember::Project) && !hub.may_rule() {
+        let message = "only an admin makes rules for a project whose approvals need two users";
+        return Err(ApiError::forbidden(message));
+    }
+    Ok(())
 }
 
 fn response(asked: &ApprovalRequest, body: AnswerBody) -> Result<ApprovalResponse, ApiError> {

@@ -8,15 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::{Attached, RewindFiles, with_files};
 use store::SessionId;
+use team::SessionAct;
 
 use super::SessionBrief;
 use super::colours::blocking;
-use super::sessions::brief_of;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::{Need, Refusal};
-use crate::hub::{QueuedText, RequestKey, Sent, ServedProject, text_of};
+use crate::hub::{QueuedText, RequestKey, Sent, text_of};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
+use crate::view::ProjectView;
 
 /// Bytes of a message, in which users paste whole files and images in Base64.
 const MESSAGE_BODY: usize = 48 * 1024 * 1024;
@@ -146,19 +147,19 @@ async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, Api
     if files.len() + texts.len() > MAX_FILES {
         return Err(ApiError::invalid(format!("a message attaches at most {MAX_FILES} files")));
     }
-    let hub = &request.app.hub;
+    let session = request.hub.session(&id, SessionAct::Write).await?;
     let (content, notes) = if is_bare {
         (vec![Content::Text { text: text.into() }], Vec::new())
     } else {
-        let (project, executor, options) = hub.reading(&id).await?;
+        let (executor, options) = session.reading().await?;
         let mut attached = with_files(&executor, text, &files).await;
         texts.iter().for_each(|text| attached.add_text(&text.name, &text.text));
-        let attached = with_images(&project, attached, images).await?;
+        let attached = with_images(&session.project(), attached, images).await?;
         let notes = attached.told(&options);
         (attached.content, notes)
     };
     let key = request_key(&request.headers)?;
-    let (sequence, queued) = match hub.send(&id, content, key).await? {
+    let (sequence, queued) = match session.send(content, key).await? {
         Sent::Written(sequence) => (Some(sequence), None),
         Sent::Queued(name) => (None, Some(name)),
     };
@@ -183,13 +184,13 @@ fn request_key(headers: &HeaderMap) -> Result<RequestKey, ApiError> {
 
 /// The message with images, which are looked at and scaled where that holds up nothing else.
 async fn with_images(
-    project: &ServedProject,
+    project: &ProjectView,
     mut attached: Attached,
     images: Vec<ImageBody>,
 ) -> Result<Attached, ApiError> {
     let numbered = images.into_iter().enumerate();
     let images: Result<Vec<_>, _> = numbered.map(|(at, image)| image.decoded(at + 1)).collect();
-    let (images, limits) = (images?, project.parts.tools.options.limits.clone());
+    let (images, limits) = (images?, project.limits().clone());
     blocking(move || {
         attached.add_images(&images, &limits)?;
         Ok(attached)
@@ -200,9 +201,7 @@ async fn with_images(
 async fn image(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let hash: ContentHash = request.parsed("hash")?;
-    let hub = &request.app.hub;
-    let project = hub.project_of(&id).await?;
-    let feed = hub.feed(&project, &id);
+    let feed = request.hub.session(&id, SessionAct::Read).await?.feed();
     feed.load().await?;
     let image = feed.with(|feed| feed.timeline().image(hash).cloned());
     let bytes = image.as_ref().and_then(|image| STANDARD.decode(image.base64()?).ok());
@@ -221,16 +220,15 @@ struct MessageQueue {
 
 async fn queue(request: Request<Nothing, Nothing>) -> Result<MessageQueue, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.project_of(&id).await?;
-    Ok(MessageQueue { messages: hub.queue(&id) })
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    Ok(MessageQueue { messages: session.queue() })
 }
 
 async fn withdraw(request: Request<Nothing, Nothing>) -> Result<QueuedText, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let name: u64 = request.parsed("message")?;
-    let text = request.app.hub.withdraw(&id, name).await?;
-    Ok(QueuedText { id: name, text })
+    let session = request.hub.session(&id, SessionAct::Write).await?;
+    Ok(QueuedText { id: name, text: session.withdraw(name).await? })
 }
 
 /// Whether a turn ran.
@@ -241,16 +239,16 @@ struct Interrupted {
 
 async fn interrupt(request: Request<Nothing, Nothing>) -> Result<Interrupted, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.project_of(&id).await?;
-    Ok(Interrupted { interrupted: hub.interrupt(&id).await? })
+    // An admin ends what must be ended.
+    let session = request.hub.session(&id, SessionAct::Manage).await?;
+    Ok(Interrupted { interrupted: session.interrupt().await? })
 }
 
 async fn go_on(request: Request<Nothing, Nothing>) -> Result<SessionBrief, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.go_on(&id).await?;
-    brief_of(hub, &id).await
+    let session = request.hub.session(&id, SessionAct::Write).await?;
+    session.go_on().await?;
+    session.brief().await
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -293,7 +291,8 @@ async fn rewind(request: Request<Nothing, RewindBody>) -> Result<RewoundTo, ApiE
         }
         FilesChoice::Restore => RewindFiles::Restore,
     };
-    let (point, rewind) = request.app.hub.rewind(&id, request.body.to, files).await?;
+    let session = request.hub.session(&id, SessionAct::Write).await?;
+    let (point, rewind) = session.rewind(request.body.to, files).await?;
     let text = text_of(&point.content);
     Ok(RewoundTo { text, restored: rewind.restored, kept: rewind.kept })
 }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use context_manager::AgentOptions;
 use protocol::{Content, Rewind};
 use session::{RewindFiles, RewindPoint};
 use store::SessionId;
-use tool_system::ToolExecutor;
 
 use super::replicas::OpenSession;
 use super::{
-    AgentChange, AgentNames, HubError, QueuedText, RequestKey, Sent, ServedProject, SessionHub,
+    AgentChange, AgentNames, HubError, PaidSession, QueuedText, RequestKey, Sent, SessionHub,
 };
 
 impl SessionHub {
@@ -42,7 +40,8 @@ impl SessionHub {
         names: AgentNames,
     ) -> Result<(), HubError> {
         // A name that means nothing is refused before anything is opened.
-        let change = AgentChange::named(&*self.project_of(id).await?, &names).await?;
+        let (project, paid) = (self.project_of(id).await?, Some(PaidSession::Stored(id)));
+        let change = AgentChange::named(self, &project, paid, &names).await?;
         if self.is_shared() {
             return self.ask_to_change(id, names).await;
         }
@@ -66,30 +65,6 @@ impl SessionHub {
             Some(link) => link.choice_of(id).await,
             None => Ok(self.choices().get(id).cloned().unwrap_or_default()),
         }
-    }
-
-    /// What reads the files that go with a message of a session, and how its agent behaves.
-    pub(crate) async fn reading(
-        self: &Arc<Self>,
-        id: &SessionId,
-    ) -> Result<(Arc<ServedProject>, ToolExecutor, AgentOptions), HubError> {
-        let live = match (self.live_session(id), self.link()) {
-            (Some(live), _) => Some(live),
-            (None, Some(_)) => None,
-            (None, None) => Some(self.open(id).await?),
-        };
-        if let Some(live) = live {
-            return Ok((Arc::clone(live.project()), live.executor(), live.options()));
-        }
-        let project = self.project_of(id).await?;
-        let model = &project.parts.model;
-        let options = AgentOptions {
-            model: model.name.clone(),
-            images: model.images,
-            ..AgentOptions::default()
-        };
-        let executor = project.executor().clone();
-        Ok((project, executor, options))
     }
 
     /// Ends the running turn. Answers whether one ran.

@@ -3,6 +3,7 @@
 use protocol::ToolError;
 use session::SessionError;
 use store::StoreError;
+use team::PeopleError;
 
 /// Why something cannot be done with a session.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +89,25 @@ pub enum HubError {
         /// What the store says.
         reason: String,
     },
+    /// The client may see it, but not do this with it.
+    #[error("your role does not allow this")]
+    NotAllowed,
+    /// The service has no team.
+    #[error("this service has no team")]
+    NoTeam,
+    /// A budget is used up for today.
+    #[error("the budget for {scope} is used up: {spent:.2} of {limit:.2} USD today")]
+    OverBudget {
+        /// What the budget is for.
+        scope: String,
+        /// US dollars that were spent.
+        spent: f64,
+        /// US dollars a day.
+        limit: f64,
+    },
+    /// The users cannot be asked for.
+    #[error(transparent)]
+    People(#[from] PeopleError),
     /// The session refuses.
     #[error(transparent)]
     Session(#[from] SessionError),

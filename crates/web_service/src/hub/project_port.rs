@@ -11,10 +11,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use session::Model;
 use store::SessionId;
+use team::ProviderKey;
 use tokio_util::sync::CancellationToken;
 use tool_system::ProjectTools;
 
-use super::ServedProject;
+use super::Desk;
 
 /// Answers what only the configuration, the user's files and the machine can tell.
 #[async_trait]
@@ -30,6 +31,14 @@ pub trait ProjectPort: Send + Sync {
 
     /// The model that a user means by this name.
     async fn model(&self, name: &str) -> Result<Model, ToolError>;
+
+    /// The same with keys of the user, by the names of providers, which count before those of the configuration. Without
+    /// a name it is the usual model; none if these keys change nothing about that.
+    async fn model_with_keys(
+        &self,
+        name: Option<&str>,
+        keys: &[(String, ProviderKey)],
+    ) -> Result<Option<Model>, ToolError>;
 
     /// What is configured. No network is used, and nothing is waited for.
     fn configured(&self) -> ConfiguredFacts;
@@ -54,11 +63,11 @@ pub trait ProjectPort: Send + Sync {
         Ok(None)
     }
 
-    /// The tools of the project for other agents. `site` is where our page is, and streams end when `closing`
-    /// fires. It is asked for once, when the first agent connects.
+    /// The tools of the project for other agents, as `desk` has them. `site` is where our page is, and streams end when
+    /// `closing` fires. It is asked for once for each user, when the first agent connects.
     fn agents(
         &self,
-        project: &ServedProject,
+        desk: &Desk,
         site: &str,
         closing: &CancellationToken,
     ) -> Arc<dyn AgentEndpoint>;

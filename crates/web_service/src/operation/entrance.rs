@@ -132,10 +132,10 @@ async fn probed(app: &Arc<WebApp>, probe: &str, parts: &Parts) -> Response {
     match probe {
         HEALTHZ => respond(Ok(RouteAnswer::text(PLAIN, "ok\n"))),
         READYZ => ready(app).await,
-        _ => match may_read_metrics(app, parts) {
+        _ => match may_read_metrics(app, parts).await {
             Ok(()) => {
                 let is_ending = app.closing.is_cancelled();
-                let text = gauges::metrics(app.operation(), &app.hub, is_ending);
+                let text = gauges::metrics(app.operation(), app.whole_hub(), is_ending);
                 respond(Ok(RouteAnswer::text(exposition::CONTENT_TYPE, text)))
             }
             Err(error) => respond(Err(error)),
@@ -155,7 +155,7 @@ async fn ready(app: &Arc<WebApp>) -> Response {
             true => "ready again".to_owned(),
             false => format!("not ready: {}", verdict.problems.join("; ")),
         };
-        app.tell(&told);
+        app.log(&told);
     }
     let status = if verdict.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     respond(RouteAnswer::json(status, &verdict))
@@ -163,7 +163,7 @@ async fn ready(app: &Arc<WebApp>) -> Response {
 
 /// A client with a login may; so may a program of this machine, which is not a page in a browser, unless a proxy stands
 /// before the service: then everybody seems to be of this machine.
-fn may_read_metrics(app: &WebApp, parts: &Parts) -> Result<(), ApiError> {
+async fn may_read_metrics(app: &WebApp, parts: &Parts) -> Result<(), ApiError> {
     let is_local = parts
         .extensions
         .get::<Arc<ClientConnection>>()
@@ -174,7 +174,7 @@ fn may_read_metrics(app: &WebApp, parts: &Parts) -> Result<(), ApiError> {
         true => Need::Nothing,
         false => Need::Login,
     };
-    app.judged(parts, need).map(|_| ())
+    app.judged(parts, need).await.map(|_| ())
 }
 
 fn is_loopback(address: IpAddr) -> bool {

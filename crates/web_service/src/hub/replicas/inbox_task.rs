@@ -11,8 +11,7 @@ use store::InboxItem;
 use super::ReplicaLink;
 use super::request::{InboxRequest, refusal};
 use super::standing::publish_now;
-use crate::api::answer_equal;
-use crate::hub::{AgentChange, Delivered, HubError, LiveSession, SessionHub};
+use crate::hub::{AgentChange, Delivered, HubError, LiveSession, PaidSession, SessionHub};
 
 /// How often an inbox is looked into although there was no hint.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -108,7 +107,7 @@ impl InboxTaker {
                 Delivered::Closed => Err(HubError::Closing),
             },
             InboxRequest::Withdraw { message } => self.withdraw(message).await,
-            InboxRequest::Answer { place, response } => self.answer(number, place, *response),
+            InboxRequest::Answer { place, response } => self.answer(number, place, *response).await,
             InboxRequest::Interrupt if live.interrupt() => Ok(Handed::Done),
             InboxRequest::Interrupt => Err(HubError::NotWorking),
             InboxRequest::Continue => live.go_on(Some(number)).map(|()| Handed::On),
@@ -117,7 +116,9 @@ impl InboxTaker {
                 live.rewind(to, files, Some(number)).await.map(|_| Handed::On)
             }
             InboxRequest::Change { names } => {
-                let change = AgentChange::named(live.project(), &names).await?;
+                let hub = self.hub.upgrade().ok_or(HubError::Closing)?;
+                let paid = Some(PaidSession::Stored(live.id()));
+                let change = AgentChange::named(&hub, live.project(), paid, &names).await?;
                 let before = live.choice();
                 live.choose(names);
                 // Before it is done: whoever has the session next must know.
@@ -150,7 +151,7 @@ impl InboxTaker {
         Ok(Handed::Done)
     }
 
-    fn answer(
+    async fn answer(
         &self,
         number: i64,
         place: u64,
@@ -159,10 +160,11 @@ impl InboxTaker {
         let live = &self.live;
         let asked = live.question_at(place).ok_or(HubError::AnsweredAlready)?;
         let settles_equal = response.remember == Some(Remember::Project);
-        let answered = live.approvals().answer_taking(&asked, response, number);
+        let (approvals, by) = (live.approvals(), response.by.clone());
+        let answered = approvals.answer_taking(&asked, response, number);
         answered.map_err(|_| HubError::AnsweredAlready)?;
         if let Some(hub) = self.hub.upgrade().filter(|_| settles_equal) {
-            answer_equal(&hub, live.id().as_str(), &live.project().name, &asked);
+            hub.answer_equal(&approvals, &live.project().name, &asked, by.as_deref()).await;
         }
         Ok(Handed::On)
     }

@@ -24,7 +24,7 @@ fn writing() -> Reply {
 /// A session of the first replica that the second one knows of.
 async fn begun(stage: &TwoReplicas) -> SessionId {
     let project = stage.first.projects()[0].clone();
-    let id = stage.first.begin(&project, AgentNames::default()).await.unwrap().id().clone();
+    let id = stage.first.begin(&project, None, AgentNames::default()).await.unwrap().id().clone();
     stage.second_knows(&id).await;
     id
 }
@@ -164,7 +164,7 @@ async fn what_waits_at_a_replica_that_ends_is_done_by_another() {
     stage.ended_turns(&id, 2).await;
     assert!(stage.second.live_session(&id).is_some());
     let project = stage.first.projects()[0].clone();
-    let refused = stage.first.begin(&project, AgentNames::default()).await;
+    let refused = stage.first.begin(&project, None, AgentNames::default()).await;
     assert!(matches!(refused.err(), Some(HubError::Closing)));
     // The replica that ends still answers, through the other one.
     let is_elsewhere = |open: OpenSession| matches!(open, OpenSession::Elsewhere(_));

@@ -23,7 +23,7 @@ use workspace::{Journal, JournalOptions, Workspace};
 
 use super::memory_exchange::{MemoryExchange, SharedMemory};
 use crate::hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, LiveState, Mentionable,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, LiveState, Mentionable,
     ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 
@@ -86,6 +86,14 @@ impl ProjectPort for Bare {
         Err(ToolError::new(protocol::ErrorCode::InvalidArguments, format!("no model `{name}`")))
     }
 
+    async fn model_with_keys(
+        &self,
+        _: Option<&str>,
+        _: &[(String, team::ProviderKey)],
+    ) -> Result<Option<Model>, ToolError> {
+        Ok(None)
+    }
+
     fn configured(&self) -> ConfiguredFacts {
         ConfiguredFacts::default()
     }
@@ -110,7 +118,7 @@ impl ProjectPort for Bare {
         Vec::new()
     }
 
-    fn agents(&self, _: &ServedProject, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
+    fn agents(&self, _: &Desk, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
         unreachable!("no agent connects")
     }
 }
