@@ -17,6 +17,7 @@ mod judges;
 mod languages;
 mod logins;
 mod page;
+mod postgres;
 mod python;
 mod record;
 mod soak;
@@ -63,6 +64,7 @@ Commands:
   interop languages       Imports of C# beside Roslyn, renames and impacts beside language servers.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
+  soak store [--runs N]   Sessions in PostgreSQL under random faults, 200 times or N, each with its history checked.
   symbols                 Definitions in many packages beside ctags and each language's own parser.
   vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
 ";
@@ -123,6 +125,10 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {
             soak::run(minutes.parse().unwrap_or(soak::DEFAULT_MINUTES))
+        }
+        ["soak", "store"] => soak::store(soak::DEFAULT_RUNS),
+        ["soak", "store", "--runs", runs] if runs.parse::<u64>().is_ok() => {
+            soak::store(runs.parse().unwrap_or(soak::DEFAULT_RUNS))
         }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

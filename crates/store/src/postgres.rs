@@ -295,6 +295,11 @@ impl Store for PostgresStore {
         to_the_end(async move { manage::import(&store, &jsonl).await }).await
     }
 
+    async fn import_as(&self, id: &SessionId, jsonl: &str) -> Result<Imported, StoreError> {
+        let (store, id, jsonl) = (self.clone(), id.clone(), jsonl.to_owned());
+        to_the_end(async move { manage::import_as(&store, id, &jsonl).await }).await
+    }
+
     async fn check(
         &self,
         id: Option<&SessionId>,

@@ -123,6 +123,11 @@ impl Postgres {
         Postgres { url: format!("postgres://postgres@127.0.0.1:{port}"), bin, own: Some(own) }
     }
 
+    /// Whether there are programs of PostgreSQL on this machine.
+    pub fn is_installed() -> bool {
+        programs().is_some()
+    }
+
     /// Its address, without a database.
     pub fn url(&self) -> &str {
         &self.url
@@ -233,6 +238,11 @@ impl PostgresDatabase {
     /// Its address.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The same through another port, where a proxy listens.

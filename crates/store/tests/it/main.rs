@@ -5,9 +5,11 @@
 )]
 
 mod basics;
+mod copying;
 mod damage;
 mod events;
 mod exchange;
+mod full_disk;
 mod history;
 mod kill;
 mod learning;
