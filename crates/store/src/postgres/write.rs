@@ -100,6 +100,8 @@ struct AppendAttempt<'a> {
     batch: &'a Batch,
     lease: Option<&'a HeldLease>,
     done: &'a [i64],
+    /// Whether an earlier try may have been done without an answer.
+    is_repeated: bool,
 }
 
 /// How an attempt ended, if the database has answered.
@@ -129,7 +131,9 @@ pub(super) async fn append(
     let mut last = lease.last.lock().await;
     let mut batch = Batch::new(id, events, *last, inner.now())?;
     for _ in 0..MOST_CONFLICTS {
-        let attempt = AppendAttempt { project, id, batch: &batch, lease: Some(&lease), done };
+        let is_repeated = false;
+        let lease = Some(&lease);
+        let attempt = AppendAttempt { project, id, batch: &batch, lease, done, is_repeated };
         match until_known(inner, &attempt).await? {
             Attempted::Written => {
                 *last = batch.end();
@@ -163,7 +167,8 @@ async fn append_unleased(
     let last = u64::try_from(last).unwrap_or_default();
     let mut batch = Batch::new(id, events, last, inner.now())?;
     for _ in 0..MOST_CONFLICTS {
-        let attempt = AppendAttempt { project, id, batch: &batch, lease: None, done: &[] };
+        let (lease, done, is_repeated) = (None, &[][..], false);
+        let attempt = AppendAttempt { project, id, batch: &batch, lease, done, is_repeated };
         match attempted(inner, &mut conn, &attempt).await.map_err(failed)? {
             Attempted::Written => {
                 inner.hints.tell(Hint::Log { session: id.clone(), sequence: batch.end() });
@@ -182,19 +187,22 @@ async fn until_known(
     attempt: &AppendAttempt<'_>,
 ) -> Result<Attempted, StoreError> {
     let begun = Instant::now();
+    let is_lost = || attempt.lease.is_some_and(|lease| is_lost(inner, attempt.id, lease));
+    if is_lost() {
+        return Ok(Attempted::Refused(StoreError::LeaseLost { session: attempt.id.clone() }));
+    }
+    let mut attempt = AppendAttempt { is_repeated: false, ..*attempt };
     loop {
-        let error = match once(inner, attempt).await {
+        let error = match once(inner, &attempt).await {
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        if !is_lost_connection(&error) {
-            return Err(inner.place.error(DOING, &error));
-        }
-        let is_held = inner.presence.held().get(attempt.id).is_some_and(|lease| !lease.is_lost);
-        if !is_held || begun.elapsed() > TRIES {
+        // If the lease was lost meanwhile, it stays unknown whether it was written.
+        if !is_lost_connection(&error) || is_lost() || begun.elapsed() > TRIES {
             return Err(inner.place.error(DOING, &error));
         }
         tokio::time::sleep(PAUSE).await;
+        attempt.is_repeated = true;
     }
 }
 
@@ -203,10 +211,6 @@ async fn once(
     inner: &PostgresInner,
     attempt: &AppendAttempt<'_>,
 ) -> Result<Attempted, sqlx::Error> {
-    if attempt.lease.is_some_and(|lease| is_lost(inner, attempt.id, lease)) {
-        let lost = StoreError::LeaseLost { session: attempt.id.clone() };
-        return Ok(Attempted::Refused(lost));
-    }
     let mut conn = inner.pool.acquire().await?;
     let limit = TRY + TRY_PER_BYTE * u32::try_from(attempt.batch.bytes).unwrap_or(u32::MAX);
     match tokio::time::timeout(limit, attempted(inner, &mut conn, attempt)).await {
@@ -241,7 +245,7 @@ async fn attempted(
 
 /// True if it was written.
 async fn write(conn: &mut PgConnection, attempt: &AppendAttempt<'_>) -> Result<bool, sqlx::Error> {
-    let AppendAttempt { project, id, batch, lease, done } = *attempt;
+    let AppendAttempt { project, id, batch, lease, done, .. } = *attempt;
     let Batch { entries, columns, said, summary, last, .. } = batch;
     let settings = summary.settings.as_ref();
     let query = sqlx::query_scalar::<_, i64>(APPEND)
@@ -286,9 +290,11 @@ async fn why_not(
     };
     let end = u64::try_from(row.try_get::<i64, _>("last")?).unwrap_or_default();
     if let Some(lease) = lease {
-        let there = checksums(conn, id, batch.last, batch.end()).await?;
-        if end >= batch.end() && there == batch.columns.checksum {
-            return Ok(Attempted::Written);
+        if attempt.is_repeated && end >= batch.end() {
+            let there = checksums(conn, id, batch.last, batch.end()).await?;
+            if there == batch.columns.checksum {
+                return Ok(Attempted::Written);
+            }
         }
         if !is_of(&row, lease)? {
             inner.presence.lose_lease(id, lease.epoch);
