@@ -17,6 +17,7 @@ mod judges;
 mod languages;
 mod logins;
 mod page;
+mod postgres;
 mod python;
 mod record;
 mod soak;
@@ -71,6 +72,7 @@ Commands:
   soak replicas [--seconds N] [--sessions N] [--watchers N] [--debug]
                           Three replicas of `toolkiln serve` on one PostgreSQL, 200 sessions and 1,000 watchers for a
                           minute, or N seconds, then as long with a replica killed every few seconds.
+  soak store [--runs N]   Sessions in PostgreSQL under random faults, 200 times or N, each with its history checked.
   symbols                 Definitions in many packages beside ctags and each language's own parser.
   vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
 ";
@@ -138,6 +140,10 @@ fn main() -> ExitCode {
         }
         ["soak", "replicas", ref options @ ..] => {
             soak::replicas::Load::parse(options).and_then(|load| soak::replicas::run(&load))
+        }
+        ["soak", "store"] => soak::store(soak::DEFAULT_RUNS),
+        ["soak", "store", "--runs", runs] if runs.parse::<u64>().is_ok() => {
+            soak::store(runs.parse().unwrap_or(soak::DEFAULT_RUNS))
         }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -38,7 +38,7 @@ use crate::line_questions;
 use crate::output::{self, Stream};
 
 pub(crate) use rule_text::allow_rule;
-pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand};
+pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand, SessionsCopyArgs};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -33,6 +33,12 @@ pub enum StoreError {
         /// The session.
         session: SessionId,
     },
+    /// There is another session with this id.
+    #[error("there is already a session {session}")]
+    Exists {
+        /// The session.
+        session: SessionId,
+    },
     /// An item of an inbox is not waiting any more.
     #[error("item {number} of session {session} was taken back, refused or done before")]
     ItemGone {

@@ -1,20 +1,22 @@
 //! Where sessions are kept: the append-only log of every session, and what is learned from it.
 //!
 //! [`Store`] is the trait that callers use. [`SqliteStore`] implements it without a server: one
-//! file per project, which several processes may use at once. Everything that can be said about a
+//! file per project, which several processes may use at once. [`PostgresStore`] is a project in a database that
+//! replicas of a service share, and [`Exchange`] what these tell each other. Everything that can be said about a
 //! session (its summary in a list, its statistics, what is learned from it) is derived from its log.
 //!
 //! What is written is safe from the end of the process as soon as [`Store::append`] returns. If the
 //! machine loses power, the last moments may be missing, but never something in the middle.
 //!
 //! This crate knows no model, no tool and no screen. The only files it touches are its own, through
-//! SQLite, and what `/proc` says about processes.
+//! SQLite, and what `/proc` says about processes; the only connections are those to its database.
 
 mod call_reader;
 mod call_waiting;
 mod check;
 mod columns;
 mod copied;
+mod copy;
 mod cut;
 mod days;
 mod error;
@@ -41,6 +43,7 @@ mod stored_data;
 mod summary;
 
 pub use check::{CheckFinding, CheckMode, CheckReport, RepairNote};
+pub use copy::{CopyReport, copy_sessions};
 pub use days::{DayCount, DayStats, DaysFilter};
 pub use error::StoreError;
 pub use exchange::{Exchange, Hint, InboxItem, ItemState, Put, ReplicaInfo};

@@ -91,17 +91,17 @@ impl fmt::Debug for PostgresOptions {
 /// A database in which this process is one of the replicas. Clones are the same replica.
 #[derive(Clone)]
 pub struct PostgresDatabase {
-    inner: Arc<Inner>,
+    inner: Arc<PostgresInner>,
 }
 
 /// The sessions of one project in a database. Clones are the same store.
 #[derive(Clone)]
 pub struct PostgresStore {
-    inner: Arc<Inner>,
+    inner: Arc<PostgresInner>,
     project: Arc<str>,
 }
 
-struct Inner {
+struct PostgresInner {
     pool: PgPool,
     place: Place,
     presence: Arc<Presence>,
@@ -111,7 +111,7 @@ struct Inner {
     months: Mutex<HashSet<Month>>,
 }
 
-impl Inner {
+impl PostgresInner {
     fn months(&self) -> MutexGuard<'_, HashSet<Month>> {
         self.months.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,7 +148,7 @@ impl PostgresDatabase {
         hints::start(&hints, &pool);
         let clock = options.clock;
         let months = Mutex::default();
-        let inner = Arc::new(Inner { pool, place, presence, hints, clock, months });
+        let inner = Arc::new(PostgresInner { pool, place, presence, hints, clock, months });
         let made = partitions::make_ahead(&inner).await;
         made.map_err(|error| inner.place.error("preparing the database", &error))?;
         Ok(Self { inner })
@@ -184,7 +184,7 @@ impl PostgresDatabase {
     }
 }
 
-impl Inner {
+impl PostgresInner {
     /// Waits for an answer, but not for ever.
     async fn bounded<T>(
         &self,
@@ -197,7 +197,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for PostgresInner {
     fn drop(&mut self) {
         self.presence.close();
     }
@@ -294,6 +294,11 @@ impl Store for PostgresStore {
     async fn import(&self, jsonl: &str) -> Result<Imported, StoreError> {
         let (store, jsonl) = (self.clone(), jsonl.to_owned());
         to_the_end(async move { manage::import(&store, &jsonl).await }).await
+    }
+
+    async fn import_as(&self, id: &SessionId, jsonl: &str) -> Result<Imported, StoreError> {
+        let (store, id, jsonl) = (self.clone(), id.clone(), jsonl.to_owned());
+        to_the_end(async move { manage::import_as(&store, id, &jsonl).await }).await
     }
 
     async fn check(

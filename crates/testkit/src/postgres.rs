@@ -19,8 +19,8 @@ use crate::left_out;
 /// Names the server that all tests of a run use, as `postgres://user@host:port`.
 pub const POSTGRES_VARIABLE: &str = "TOOLKILN_TEST_POSTGRES";
 
-/// PostgreSQL refuses to run as root. This is `nobody` on every Linux.
-const NOBODY: u32 = 65534;
+/// PostgreSQL refuses to run as root. This is the user without rights on every Linux.
+const UNPRIVILEGED: u32 = 65534;
 /// How long a test waits for a server that must come. A healthy one needs a second or two.
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// What the server says when it can be used.
@@ -31,7 +31,7 @@ const STILL_IN_USE: &str = "is still in use";
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// Runs the server until its own input has a line or ends. If it ends, so has the process of the tests,
-/// however that came, and nobody else removes the directory.
+/// however that came, and no other process removes the directory.
 const KEEPER: &str = r#"
 dir=$1; shift
 exec 3<&0
@@ -50,7 +50,7 @@ if [ "$gone" -ne 0 ]; then rm -rf "$dir"; fi
 pub struct Postgres {
     url: String,
     bin: PathBuf,
-    /// None if somebody else has started it.
+    /// None if another process has started it.
     own: Option<OwnServer>,
 }
 
@@ -108,7 +108,8 @@ impl Postgres {
         let dir = tempfile::Builder::new().prefix("toolkiln-postgres-").tempdir();
         let dir = dir.expect("a temporary directory can be made");
         if is_root() {
-            chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("root can give a directory away");
+            chown(dir.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))
+                .expect("root can give a directory away");
         }
         let data = dir.path().join("data");
         let mut initdb = as_other_user(&bin.join("initdb"));
@@ -121,6 +122,11 @@ impl Postgres {
         let mut own = OwnServer { dir, port, settings, keeper: None };
         own.run(&bin);
         Postgres { url: format!("postgres://postgres@127.0.0.1:{port}"), bin, own: Some(own) }
+    }
+
+    /// Whether there are programs of PostgreSQL on this machine.
+    pub fn is_installed() -> bool {
+        programs().is_some()
     }
 
     /// Its address, without a database.
@@ -240,6 +246,11 @@ impl PostgresDatabase {
         &self.url
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The same through another port, where a proxy listens.
     pub fn url_through(&self, port: u16) -> String {
         let (user, _) = self.url.split_once('@').expect("the address names a user");
@@ -330,7 +341,7 @@ fn has_server(dir: &Path) -> bool {
 fn as_other_user(program: &Path) -> Command {
     let mut command = Command::new(program);
     if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
     }
     command
 }

@@ -20,7 +20,7 @@ const SENT_AT_ONCE: usize = 500;
 
 /// What is to be told about a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Topic {
+enum HintTopic {
     Log,
     Inbox,
     Standing,
@@ -28,7 +28,7 @@ enum Topic {
 
 /// Collects hints and sends them to the other replicas.
 pub(super) struct HintSender {
-    waiting: Mutex<HashMap<(SessionId, Topic), u64>>,
+    waiting: Mutex<HashMap<(SessionId, HintTopic), u64>>,
     some: Notify,
     local: broadcast::Sender<Hint>,
 }
@@ -84,20 +84,20 @@ async fn send_all(pool: &PgPool, payloads: &[String]) {
     }
 }
 
-fn key_of(hint: &Hint) -> Option<((SessionId, Topic), u64)> {
+fn key_of(hint: &Hint) -> Option<((SessionId, HintTopic), u64)> {
     match hint {
-        Hint::Log { session, sequence } => Some(((session.clone(), Topic::Log), *sequence)),
-        Hint::Inbox { session } => Some(((session.clone(), Topic::Inbox), 0)),
-        Hint::Standing { session } => Some(((session.clone(), Topic::Standing), 0)),
+        Hint::Log { session, sequence } => Some(((session.clone(), HintTopic::Log), *sequence)),
+        Hint::Inbox { session } => Some(((session.clone(), HintTopic::Inbox), 0)),
+        Hint::Standing { session } => Some(((session.clone(), HintTopic::Standing), 0)),
         Hint::Missed => None,
     }
 }
 
-fn payload(session: &SessionId, topic: Topic, sequence: u64) -> String {
+fn payload(session: &SessionId, topic: HintTopic, sequence: u64) -> String {
     match topic {
-        Topic::Log => format!("{session}:{sequence}"),
-        Topic::Inbox => format!("inbox:{session}"),
-        Topic::Standing => format!("standing:{session}"),
+        HintTopic::Log => format!("{session}:{sequence}"),
+        HintTopic::Inbox => format!("inbox:{session}"),
+        HintTopic::Standing => format!("standing:{session}"),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::lease::lives;
 use super::read::{entries_after, not_found};
 use super::write::{append, storable};
-use super::{Inner, PostgresDatabase};
+use super::{PostgresDatabase, PostgresInner};
 use crate::{Exchange, Hint, InboxItem, ItemState, Put, ReplicaInfo, SessionId, StoreError};
 
 const ASKING: &str = "reading what replicas have written";
@@ -193,7 +193,12 @@ impl Exchange for PostgresDatabase {
 }
 
 /// None if there is no such session.
-async fn put(inner: &Inner, session: &SessionId, key: &str, item: Value) -> Sql<Option<Put>> {
+async fn put(
+    inner: &PostgresInner,
+    session: &SessionId,
+    key: &str,
+    item: Value,
+) -> Sql<Option<Put>> {
     let query = "INSERT INTO inbox (session, key, item) SELECT id, $2, $3 FROM sessions \
                  WHERE id = $1 ON CONFLICT (session, key) DO NOTHING RETURNING number";
     let query = sqlx::query_scalar(query).bind(session.as_str()).bind(storable(key));
@@ -207,7 +212,7 @@ async fn put(inner: &Inner, session: &SessionId, key: &str, item: Value) -> Sql<
     Ok(known.map(|number| Put { number, is_first: false }))
 }
 
-async fn inbox(inner: &Inner, session: &SessionId) -> Sql<Vec<InboxItem>> {
+async fn inbox(inner: &PostgresInner, session: &SessionId) -> Sql<Vec<InboxItem>> {
     let query = "SELECT number, key, item, (extract(epoch FROM at) * 1000)::bigint FROM inbox \
                  WHERE session = $1 AND state = 'waiting' ORDER BY number";
     let rows: Vec<(i64, String, String, i64)> =
@@ -220,7 +225,11 @@ async fn inbox(inner: &Inner, session: &SessionId) -> Sql<Vec<InboxItem>> {
     Ok(rows.into_iter().map(item).collect())
 }
 
-async fn item_state(inner: &Inner, session: &SessionId, number: i64) -> Sql<Option<ItemState>> {
+async fn item_state(
+    inner: &PostgresInner,
+    session: &SessionId,
+    number: i64,
+) -> Sql<Option<ItemState>> {
     let query = "SELECT state, through, reason FROM inbox WHERE session = $1 AND number = $2";
     let query = sqlx::query(query).bind(session.as_str()).bind(number);
     let Some(row) = query.fetch_optional(&inner.pool).await? else { return Ok(None) };
@@ -239,7 +248,11 @@ async fn item_state(inner: &Inner, session: &SessionId, number: i64) -> Sql<Opti
     }))
 }
 
-async fn orphans(inner: &Inner, projects: &[String], limit: u32) -> Sql<Vec<(String, String)>> {
+async fn orphans(
+    inner: &PostgresInner,
+    projects: &[String],
+    limit: u32,
+) -> Sql<Vec<(String, String)>> {
     // A session that was released in the middle of a turn has no replica, and is left to its users.
     let sql = format!(
         "SELECT project, id FROM sessions WHERE project = ANY($1) \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use super::Inner;
+use super::PostgresInner;
 use super::connect::is_lost_connection;
 use super::presence::{DEAD_AFTER, HeldLease};
 use crate::{Holder, Lease, SessionId, StoreError};
@@ -24,7 +24,7 @@ pub(super) fn lives() -> String {
 }
 
 pub(super) async fn claim(
-    inner: &Arc<Inner>,
+    inner: &Arc<PostgresInner>,
     project: &str,
     id: &SessionId,
 ) -> Result<Lease, StoreError> {
@@ -36,7 +36,7 @@ pub(super) async fn claim(
         Ok(signed) => signed,
         Err(error) => {
             if is_lost_connection(&error) {
-                // It may have been signed, and nobody knows.
+                // It may have been signed without an answer.
                 let unsign = "UPDATE sessions SET replica = NULL WHERE id = $1 AND replica = $2";
                 let unsign = sqlx::query(unsign).bind(id.as_str()).bind(&replica);
                 let _ = unsign.execute(&inner.pool).await;
@@ -50,7 +50,7 @@ pub(super) async fn claim(
     Ok(Lease::new(id.clone(), move || release(store, session, epoch, replica)))
 }
 
-async fn in_use(inner: &Inner, id: &SessionId) -> Result<StoreError, StoreError> {
+async fn in_use(inner: &PostgresInner, id: &SessionId) -> Result<StoreError, StoreError> {
     let failed = |error: sqlx::Error| inner.place.error(DOING, &error);
     let mut conn = inner.pool.acquire().await.map_err(failed)?;
     refusal(inner, &mut conn, id).await.map_err(failed)
@@ -61,7 +61,7 @@ type Signed = Result<Option<(i64, u64)>, StoreError>;
 
 /// In two statements: what the first one waits for must be visible to the second one.
 async fn sign(
-    inner: &Inner,
+    inner: &PostgresInner,
     project: &str,
     id: &SessionId,
     replica: &str,
@@ -89,7 +89,7 @@ async fn sign(
 
 /// Why a session that is there cannot be written: who has it.
 pub(super) async fn refusal(
-    inner: &Inner,
+    inner: &PostgresInner,
     conn: &mut PgConnection,
     id: &SessionId,
 ) -> Result<StoreError, sqlx::Error> {
@@ -110,7 +110,7 @@ pub(super) async fn refusal(
 
 /// The process in a row that joins `sessions` and `replicas`, if there is one. A lease of this process that was
 /// dropped is none.
-pub(super) fn holder_from(inner: &Inner, id: &SessionId, row: &PgRow) -> Option<Holder> {
+pub(super) fn holder_from(inner: &PostgresInner, id: &SessionId, row: &PgRow) -> Option<Holder> {
     let replica = row.try_get::<Option<String>, _>("replica").ok()??;
     if replica == inner.presence.id() && !inner.presence.is_held(id) {
         return None;
@@ -125,7 +125,7 @@ pub(super) fn holder_from(inner: &Inner, id: &SessionId, row: &PgRow) -> Option<
 
 /// Releases the lease.
 fn release(
-    inner: Arc<Inner>,
+    inner: Arc<PostgresInner>,
     id: SessionId,
     epoch: i64,
     replica: String,

@@ -57,7 +57,12 @@ async fn insert_as(store: &PostgresStore, id: &SessionId, rows: &[Row]) -> Resul
         match insert_once(store, id, rows).await {
             Ok(()) => break,
             Err(error) if is_lost_connection(&error) && !tries.is_empty() => {}
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() && !is_first => break,
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                if is_first {
+                    return Err(StoreError::Exists { session: id.clone() });
+                }
+                break;
+            }
             Err(error) => return Err(store.inner.place.error(BEGINNING, &error)),
         }
     }
@@ -280,5 +285,15 @@ pub(super) async fn export(store: &PostgresStore, id: &SessionId) -> Result<Stri
 pub(super) async fn import(store: &PostgresStore, text: &str) -> Result<Imported, StoreError> {
     let (rows, damage) = copied::imported(text, store.inner.now())?;
     let id = insert(store, &rows).await?;
+    Ok(Imported { id, damage })
+}
+
+pub(super) async fn import_as(
+    store: &PostgresStore,
+    id: SessionId,
+    text: &str,
+) -> Result<Imported, StoreError> {
+    let (rows, damage) = copied::imported(text, store.inner.now())?;
+    insert_as(store, &id, &rows).await?;
     Ok(Imported { id, damage })
 }

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Connection as _};
 
 use super::lease::lives;
 use super::manage::remove;
-use super::{Inner, PostgresDatabase};
+use super::{PostgresDatabase, PostgresInner};
 use crate::months::Month;
 use crate::{SessionId, StoreError};
 
@@ -50,7 +50,7 @@ impl PostgresDatabase {
 }
 
 /// Makes the partitions of this month and the next ones, by the database's clock.
-pub(super) async fn make_ahead(inner: &Inner) -> Result<(), sqlx::Error> {
+pub(super) async fn make_ahead(inner: &PostgresInner) -> Result<(), sqlx::Error> {
     let mut conn = inner.pool.acquire().await?;
     let now = month_of_database(&mut conn).await?;
     // Clocks of replicas may be a little behind.
@@ -61,7 +61,7 @@ pub(super) async fn make_ahead(inner: &Inner) -> Result<(), sqlx::Error> {
 }
 
 /// Sees to it that there is a partition for a session that is about to begin.
-pub(super) async fn make_for(inner: &Inner, id: &SessionId) -> Result<(), sqlx::Error> {
+pub(super) async fn make_for(inner: &PostgresInner, id: &SessionId) -> Result<(), sqlx::Error> {
     let month = Month::of_session(id);
     if inner.months().contains(&month) {
         return Ok(());
@@ -80,7 +80,11 @@ async fn month_of_database(conn: &mut PgConnection) -> Result<Month, sqlx::Error
     Ok(Month::of(sqlx::query_scalar(now).fetch_one(conn).await?))
 }
 
-async fn make(inner: &Inner, conn: &mut PgConnection, month: Month) -> Result<(), sqlx::Error> {
+async fn make(
+    inner: &PostgresInner,
+    conn: &mut PgConnection,
+    month: Month,
+) -> Result<(), sqlx::Error> {
     let name = format!("{PREFIX}{}", month.name());
     let mut tx = conn.begin().await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;

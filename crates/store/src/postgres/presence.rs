@@ -245,7 +245,7 @@ struct Beats<'a> {
     presence: &'a Presence,
     options: PgConnectOptions,
     listener: Option<PgListener>,
-    /// Whether hints may have been lost that nobody was told of.
+    /// Whether hints may have been lost that no receiver was told of.
     has_missed: bool,
     /// When the last beat that was answered was sent.
     answered: Instant,

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::lease::{HOLDER_COLUMNS, holder_from, lives};
 use super::write::storable;
-use super::{Inner, PostgresStore};
+use super::{PostgresInner, PostgresStore};
 use crate::event_data::EventData;
 use crate::inspection::{Expected, FoundRow, Inspection, Range, inspect};
 use crate::row::Row;
@@ -101,7 +101,7 @@ pub(super) async fn entry(
 
 /// Entries after a position. Where all of a page is damaged or unknown, the next one is read.
 pub(super) async fn entries_after(
-    inner: &Inner,
+    inner: &PostgresInner,
     id: &SessionId,
     after: u64,
     limit: u32,
@@ -170,7 +170,7 @@ pub(super) async fn info(
     Ok(row.and_then(|row| info_from(&store.inner, &row)))
 }
 
-fn info_from(inner: &Inner, row: &PgRow) -> Option<SessionInfo> {
+fn info_from(inner: &PostgresInner, row: &PgRow) -> Option<SessionInfo> {
     let id = columns::session_id(row).ok()?;
     columns::info(row, holder_from(inner, &id, row)).ok()
 }

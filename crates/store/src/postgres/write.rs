@@ -8,7 +8,7 @@ use protocol::{LogEntry, SessionEvent};
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 
-use super::Inner;
+use super::PostgresInner;
 use super::connect::is_lost_connection;
 use super::lease::refusal;
 use super::presence::HeldLease;
@@ -94,12 +94,14 @@ impl Batch {
 }
 
 /// What is to be appended, and on what it rests.
-struct Attempt<'a> {
+struct AppendAttempt<'a> {
     project: Option<&'a str>,
     id: &'a SessionId,
     batch: &'a Batch,
     lease: Option<&'a HeldLease>,
     done: &'a [i64],
+    /// Whether an earlier try may have been done without an answer.
+    is_repeated: bool,
 }
 
 /// How an attempt ended, if the database has answered.
@@ -112,7 +114,7 @@ enum Attempted {
 
 /// Appends to a session and marks items of its inbox as done.
 pub(super) async fn append(
-    inner: &Inner,
+    inner: &PostgresInner,
     project: Option<&str>,
     id: &SessionId,
     events: Vec<SessionEvent>,
@@ -129,7 +131,9 @@ pub(super) async fn append(
     let mut last = lease.last.lock().await;
     let mut batch = Batch::new(id, events, *last, inner.now())?;
     for _ in 0..MOST_CONFLICTS {
-        let attempt = Attempt { project, id, batch: &batch, lease: Some(&lease), done };
+        let is_repeated = false;
+        let lease = Some(&lease);
+        let attempt = AppendAttempt { project, id, batch: &batch, lease, done, is_repeated };
         match until_known(inner, &attempt).await? {
             Attempted::Written => {
                 *last = batch.end();
@@ -149,7 +153,7 @@ pub(super) async fn append(
 /// For sessions that no replica holds. Such writers are not alone, so that a try is repeated only if it is known to
 /// have changed nothing.
 async fn append_unleased(
-    inner: &Inner,
+    inner: &PostgresInner,
     project: Option<&str>,
     id: &SessionId,
     events: Vec<SessionEvent>,
@@ -163,7 +167,8 @@ async fn append_unleased(
     let last = u64::try_from(last).unwrap_or_default();
     let mut batch = Batch::new(id, events, last, inner.now())?;
     for _ in 0..MOST_CONFLICTS {
-        let attempt = Attempt { project, id, batch: &batch, lease: None, done: &[] };
+        let (lease, done, is_repeated) = (None, &[][..], false);
+        let attempt = AppendAttempt { project, id, batch: &batch, lease, done, is_repeated };
         match attempted(inner, &mut conn, &attempt).await.map_err(failed)? {
             Attempted::Written => {
                 inner.hints.tell(Hint::Log { session: id.clone(), sequence: batch.end() });
@@ -177,30 +182,35 @@ async fn append_unleased(
 }
 
 /// Tries until the database has answered. A repetition changes nothing if an earlier try was done after all.
-async fn until_known(inner: &Inner, attempt: &Attempt<'_>) -> Result<Attempted, StoreError> {
+async fn until_known(
+    inner: &PostgresInner,
+    attempt: &AppendAttempt<'_>,
+) -> Result<Attempted, StoreError> {
     let begun = Instant::now();
+    let is_lost = || attempt.lease.is_some_and(|lease| is_lost(inner, attempt.id, lease));
+    if is_lost() {
+        return Ok(Attempted::Refused(StoreError::LeaseLost { session: attempt.id.clone() }));
+    }
+    let mut attempt = AppendAttempt { is_repeated: false, ..*attempt };
     loop {
-        let error = match once(inner, attempt).await {
+        let error = match once(inner, &attempt).await {
             Ok(done) => return Ok(done),
             Err(error) => error,
         };
-        if !is_lost_connection(&error) {
-            return Err(inner.place.error(DOING, &error));
-        }
-        let is_held = inner.presence.held().get(attempt.id).is_some_and(|lease| !lease.is_lost);
-        if !is_held || begun.elapsed() > TRIES {
+        // If the lease was lost meanwhile, it stays unknown whether it was written.
+        if !is_lost_connection(&error) || is_lost() || begun.elapsed() > TRIES {
             return Err(inner.place.error(DOING, &error));
         }
         tokio::time::sleep(PAUSE).await;
+        attempt.is_repeated = true;
     }
 }
 
 /// One try on one connection, which is not used again if it does not answer.
-async fn once(inner: &Inner, attempt: &Attempt<'_>) -> Result<Attempted, sqlx::Error> {
-    if attempt.lease.is_some_and(|lease| is_lost(inner, attempt.id, lease)) {
-        let lost = StoreError::LeaseLost { session: attempt.id.clone() };
-        return Ok(Attempted::Refused(lost));
-    }
+async fn once(
+    inner: &PostgresInner,
+    attempt: &AppendAttempt<'_>,
+) -> Result<Attempted, sqlx::Error> {
     let mut conn = inner.pool.acquire().await?;
     let limit = TRY + TRY_PER_BYTE * u32::try_from(attempt.batch.bytes).unwrap_or(u32::MAX);
     match tokio::time::timeout(limit, attempted(inner, &mut conn, attempt)).await {
@@ -217,15 +227,15 @@ async fn once(inner: &Inner, attempt: &Attempt<'_>) -> Result<Attempted, sqlx::E
     }
 }
 
-fn is_lost(inner: &Inner, id: &SessionId, lease: &HeldLease) -> bool {
+fn is_lost(inner: &PostgresInner, id: &SessionId, lease: &HeldLease) -> bool {
     let held = inner.presence.held();
     held.get(id).is_none_or(|held| held.is_lost || held.epoch != lease.epoch)
 }
 
 async fn attempted(
-    inner: &Inner,
+    inner: &PostgresInner,
     conn: &mut PgConnection,
-    attempt: &Attempt<'_>,
+    attempt: &AppendAttempt<'_>,
 ) -> Result<Attempted, sqlx::Error> {
     if write(conn, attempt).await? {
         return Ok(Attempted::Written);
@@ -234,8 +244,8 @@ async fn attempted(
 }
 
 /// True if it was written.
-async fn write(conn: &mut PgConnection, attempt: &Attempt<'_>) -> Result<bool, sqlx::Error> {
-    let Attempt { project, id, batch, lease, done } = *attempt;
+async fn write(conn: &mut PgConnection, attempt: &AppendAttempt<'_>) -> Result<bool, sqlx::Error> {
+    let AppendAttempt { project, id, batch, lease, done, .. } = *attempt;
     let Batch { entries, columns, said, summary, last, .. } = batch;
     let settings = summary.settings.as_ref();
     let query = sqlx::query_scalar::<_, i64>(APPEND)
@@ -266,11 +276,11 @@ async fn write(conn: &mut PgConnection, attempt: &Attempt<'_>) -> Result<bool, s
 
 /// Finds out why nothing was written. Perhaps because it was, by a try whose answer was lost.
 async fn why_not(
-    inner: &Inner,
+    inner: &PostgresInner,
     conn: &mut PgConnection,
-    attempt: &Attempt<'_>,
+    attempt: &AppendAttempt<'_>,
 ) -> Result<Attempted, sqlx::Error> {
-    let Attempt { id, lease, batch, .. } = *attempt;
+    let AppendAttempt { id, lease, batch, .. } = *attempt;
     let query = "SELECT last, epoch, replica FROM sessions \
                  WHERE id = $1 AND ($2::text IS NULL OR project = $2)";
     let query = sqlx::query(query).bind(id.as_str()).bind(attempt.project);
@@ -280,9 +290,11 @@ async fn why_not(
     };
     let end = u64::try_from(row.try_get::<i64, _>("last")?).unwrap_or_default();
     if let Some(lease) = lease {
-        let there = checksums(conn, id, batch.last, batch.end()).await?;
-        if end >= batch.end() && there == batch.columns.checksum {
-            return Ok(Attempted::Written);
+        if attempt.is_repeated && end >= batch.end() {
+            let there = checksums(conn, id, batch.last, batch.end()).await?;
+            if there == batch.columns.checksum {
+                return Ok(Attempted::Written);
+            }
         }
         if !is_of(&row, lease)? {
             inner.presence.lose_lease(id, lease.epoch);

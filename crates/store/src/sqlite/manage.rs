@@ -173,3 +173,22 @@ pub(super) async fn import(inner: &Inner, text: &str) -> Result<Imported, StoreE
     let id = insert(inner, &rows).await?;
     Ok(Imported { id, damage })
 }
+
+pub(super) async fn import_as(
+    inner: &Inner,
+    id: SessionId,
+    text: &str,
+) -> Result<Imported, StoreError> {
+    let (rows, damage) = copied::imported(text, now_ms())?;
+    let mut db = inner.db.lock().await;
+    let query = "SELECT 1 FROM sessions WHERE id = ?1 UNION ALL \
+                 SELECT 1 FROM events WHERE session = ?1 LIMIT 1";
+    let known = sqlx::query(query).bind(id.as_str()).fetch_optional(&mut db.conn).await;
+    let known = known.map_err(|error| db.error("copying a session", &error))?;
+    drop(db);
+    if known.is_some() {
+        return Err(StoreError::Exists { session: id });
+    }
+    insert_as(inner, &id, &rows).await?;
+    Ok(Imported { id, damage })
+}

@@ -191,7 +191,10 @@ async fn an_epoch_keeps_out_whoever_had_the_session_before() {
     // Giving back a lease that is lost changes nothing.
     stale.release().await;
     other.append_taking(&id, vec![says("third")], &[waiting]).await.unwrap();
-    assert_eq!(one.standing(&[id.clone()]).await.unwrap(), [(id.clone(), json!("other"))]);
+    assert_eq!(
+        one.standing(std::slice::from_ref(&id)).await.unwrap(),
+        [(id.clone(), json!("other"))]
+    );
     let log = one.entries_after(&id, 0, 99).await.unwrap();
     assert_eq!(texts(&log), ["first", "second", "third"]);
     lease.release().await;
@@ -258,9 +261,9 @@ async fn sessions_of_a_dead_replica_are_orphans_if_they_were_at_work_or_have_ite
         found.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
     assert_eq!(found(&[PROJECT], 9).await, [], "their replica lives");
-    assert_eq!(found(&["elsewhere"], 9).await, [elsewhere.clone()], "nobody has it");
+    assert_eq!(found(&["elsewhere"], 9).await, vec![elsewhere.clone()], "no replica has it");
     one.put(&id, "k", json!(1)).await.unwrap();
-    assert_eq!(found(&[PROJECT], 9).await, [id.clone()]);
+    assert_eq!(found(&[PROJECT], 9).await, vec![id.clone()]);
     declare_dead(&database, &one);
     let all = [id.clone(), working.clone(), asked.clone()];
     let mut seen = found(&[PROJECT], 9).await;

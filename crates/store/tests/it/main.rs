@@ -6,9 +6,11 @@
 
 mod backup;
 mod basics;
+mod copying;
 mod damage;
 mod events;
 mod exchange;
+mod full_disk;
 mod history;
 mod kill;
 mod learning;

@@ -9,7 +9,7 @@ pub(crate) const FILE: &str = "sessions.db";
 /// The project whose sessions tests look at.
 pub(crate) const PROJECT: &str = "project";
 /// Connections of one store. Many tests run at once on one server.
-const CONNECTIONS: u32 = 4;
+pub(crate) const CONNECTIONS: u32 = 4;
 
 pub(crate) enum Stage {
     Sqlite(TempDir),

@@ -95,7 +95,7 @@ fn invented(
 ) {
     for text in log.iter().filter_map(|(_, text)| text.as_ref()) {
         if !history.tried.contains(&(session.to_owned(), text.clone())) {
-            found.push(format!("{session}: nobody tried to write {text}"));
+            found.push(format!("{session}: no client tried to write {text}"));
         }
     }
 }
@@ -225,7 +225,7 @@ mod tests {
                     (5, "w2.1-2"),
                     (6, "item-k@w2.1-7"),
                 ],
-                "s: nobody tried to write item-k@w2.1-7\ns: item k is Done and was taken 2 times",
+                "s: no client tried to write item-k@w2.1-7\ns: item k is Done and was taken 2 times",
             ),
             // One that is done, but whose append is not there.
             (
@@ -244,7 +244,7 @@ mod tests {
                 ],
                 "s: w1.1 writes at 6 after its time",
             ),
-            // Something that nobody wrote.
+            // Something that no client wrote.
             (
                 &[
                     (1, ""),
@@ -254,7 +254,7 @@ mod tests {
                     (5, "w2.1-2"),
                     (6, "w3.1-1"),
                 ],
-                "s: nobody tried to write w3.1-1",
+                "s: no client tried to write w3.1-1",
             ),
         ];
         for (log, expected) in table {
