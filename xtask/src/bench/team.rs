@@ -20,6 +20,7 @@ use crate::house::House;
 const IDLE_SESSION_KB: f64 = 512.0;
 /// The same while it works.
 const RUNNING_SESSION_KB: f64 = 1_024.0;
+const MS_PER_MINUTE: f64 = 60_000.0;
 /// Between an append and the next step of a turn.
 const APPEND_P99_MS: f64 = 100.0;
 
@@ -53,6 +54,10 @@ fn sessions_table(figures: &SessionFigures) -> String {
         ("memory of a session that waits for its model, KB", figures.running_kb),
         ("memory of a watcher, KB", figures.watcher_kb),
         ("processor time of a turn with one call, ms", figures.turn_ms),
+        (
+            "sessions that a core carries, with such a turn a minute each",
+            MS_PER_MINUTE / figures.turn_ms,
+        ),
         ("processor time of an event, ms", figures.event_ms),
         ("processor time of an event for each watcher, µs", figures.watcher_event_us),
     ];

@@ -113,7 +113,7 @@ async fn assert_is_beginning(restored: &dyn Store, store: &dyn Store, id: &Sessi
     assert_eq!(old.entries[..], new.entries[..old.entries.len()]);
     // What was restored is worked with like any other store. The session itself is held, as it was in that moment, for
     // as long as its process lives.
-    let other = restored.fork(&id, None).await.unwrap();
+    let other = restored.fork(id, None).await.unwrap();
     let lease = restored.claim(&other).await.unwrap();
     assert_eq!(restored.append(&other, vec![piece(0)]).await.unwrap().len(), 1);
     lease.release().await;
