@@ -44,6 +44,7 @@ static ASSETS: &[Asset] = &[
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
+    asset!("arrival.js", JAVASCRIPT),
     asset!("core.js", JAVASCRIPT),
     asset!("conversation.js", JAVASCRIPT),
     asset!("composer.js", JAVASCRIPT),
