@@ -83,7 +83,7 @@ async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dy
     assert!(store.accept(&hash("ended"), new_user("Bob", None)).await.unwrap().is_none());
     assert_eq!(store.invitations().await.unwrap(), []);
     let open = store.invite(&admin.id, invitation(TeamRole::Member, "open")).await.unwrap();
-    assert_eq!(store.invitations().await.unwrap(), [open.clone()]);
+    assert_eq!(store.invitations().await.unwrap(), std::slice::from_ref(&open));
     assert_eq!((open.made_by.as_ref(), open.role), (Some(&admin.id), TeamRole::Member));
     store.withdraw_invitation(&admin.id, &open.id).await.unwrap();
     assert!(store.accept(&hash("open"), new_user("Bob", None)).await.unwrap().is_none());

@@ -100,6 +100,7 @@ static ASSETS: &[Asset] = &[
     asset!("panels/charts.js", JAVASCRIPT),
     asset!("panels/settings.css", CSS),
     asset!("panels/settings_policy.js", JAVASCRIPT),
+    asset!("panels/settings_team.js", JAVASCRIPT),
     asset!("panels/settings_tools.js", JAVASCRIPT),
     asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
