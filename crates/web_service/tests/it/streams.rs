@@ -59,6 +59,23 @@ async fn a_role_that_is_taken_away_ends_streams_and_refuses_the_next_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_an_agent_ends_with_its_token_and_with_nothing_less() {
+    let service = TeamService::start().await;
+    let body = json!({"name": "agent", "scopes": ["mcp"]}).to_string();
+    let made = service.good("ada", "POST /api/me/tokens", &body).await;
+    let token = crate::team_service::bearer(made["token"].as_str().unwrap());
+    let (status, mut agent) = open(&service.address, "GET /mcp/web", &[&token], "").await;
+    assert_eq!(status, 200);
+    agent.until("web ").await.unwrap();
+    let bob = format!("PATCH /api/people/{}", service.user("bob").id);
+    service.good("root", &bob, r#"{"role": "viewer"}"#).await;
+    let id = made["id"].as_str().unwrap();
+    service.good("ada", &format!("DELETE /api/me/tokens/{id}"), "").await;
+    agent.to_end().await;
+    assert_eq!(open(&service.address, "GET /mcp/web", &[&token], "").await.0, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_project_that_is_shared_no_more_is_gone_at_once() {
     let service = TeamService::start().await;
     let id = service.session("bob", "hello").await;

@@ -94,8 +94,14 @@ struct TestEndpoint(String);
 
 #[async_trait]
 impl AgentEndpoint for TestEndpoint {
-    async fn answer(&self, _: Parts, _: Bytes, may_approve: bool) -> Response<Body> {
-        Response::new(Body::from(format!("{} {may_approve}", self.0)))
+    async fn answer(&self, parts: Parts, _: Bytes, may_approve: bool) -> Response<Body> {
+        let told = format!("{} {may_approve}", self.0);
+        if parts.method == "POST" {
+            return Response::new(Body::from(told));
+        }
+        // Waits for news that never come.
+        let told = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(told)]);
+        Response::new(Body::from_stream(told.chain(futures_util::stream::pending())))
     }
 }
 
