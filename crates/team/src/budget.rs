@@ -31,14 +31,14 @@ impl fmt::Display for BudgetScope {
 
 /// A limit for one day, which begins at midnight UTC by the clock of the database.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Budget {
+pub struct DayBudget {
     /// What it is for.
     pub scope: BudgetScope,
     /// US dollars a day.
     pub usd_per_day: f64,
 }
 
-impl Budget {
+impl DayBudget {
     /// The same, if it is an amount.
     pub fn checked(self) -> Result<Self, PeopleError> {
         match (0.0..=MOST_USD).contains(&self.usd_per_day) {
@@ -71,11 +71,11 @@ pub struct Spending {
 
 /// The first budget that is used up for a user in a project, with what was spent of it.
 pub fn exceeded<'b>(
-    budgets: &'b [Budget],
+    budgets: &'b [DayBudget],
     spent: &[Spending],
     user: &UserId,
     project: &str,
-) -> Option<(&'b Budget, f64)> {
+) -> Option<(&'b DayBudget, f64)> {
     budgets.iter().find_map(|budget| {
         let BudgetScope { user: of_user, project: of_project } = &budget.scope;
         let applies = of_user.as_ref().is_none_or(|of| of == user)
@@ -101,7 +101,7 @@ mod tests {
         let stops = |user: Option<&str>, project: Option<&str>, usd: f64| {
             let scope =
                 BudgetScope { user: user.map(UserId::named), project: project.map(str::to_owned) };
-            let budgets = [Budget { scope, usd_per_day: usd }];
+            let budgets = [DayBudget { scope, usd_per_day: usd }];
             [(&ada, "web"), (&ada, "api"), (&bob, "web"), (&bob, "api")].map(|(user, project)| {
                 exceeded(&budgets, &spent, user, project).map(|(_, sum)| sum)
             })
@@ -120,7 +120,7 @@ mod tests {
             [(0.0, true), (5.5, true), (-1.0, false), (f64::NAN, false), (f64::INFINITY, false)]
         {
             let scope = BudgetScope { user: None, project: None };
-            assert_eq!(Budget { scope, usd_per_day: usd }.checked().is_ok(), is_good, "{usd}");
+            assert_eq!(DayBudget { scope, usd_per_day: usd }.checked().is_ok(), is_good, "{usd}");
         }
     }
 }

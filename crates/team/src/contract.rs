@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use crate::{
     AuditFilter, AuditKind, Credential, Identity, KeptAttempt, NewInvitation, NewToken, NewUser,
-    PeopleError, PeopleStore, Role, Scope, SecretHash, User, UserChange,
+    PeopleError, PeopleStore, Scope, SecretHash, TeamRole, User, UserChange,
 };
 
 type Running<'s> = Pin<Box<dyn Future<Output = ()> + Send + 's>>;
@@ -52,44 +52,44 @@ fn new_user(name: &str, identity: Option<Identity>) -> NewUser {
     NewUser { name: name.to_owned(), email: None, identity }
 }
 
-fn invitation(role: Role, secret: &str) -> NewInvitation {
+fn invitation(role: TeamRole, secret: &str) -> NewInvitation {
     let projects = vec!["web".to_owned()];
     NewInvitation { note: "for Ada".to_owned(), role, projects, seconds: 60, hash: hash(secret) }
 }
 
 /// A user of this role.
-pub(crate) async fn user(store: &dyn PeopleStore, name: &str, role: Role) -> User {
+pub(crate) async fn user(store: &dyn PeopleStore, name: &str, role: TeamRole) -> User {
     store.add_user(new_user(name, None), role).await.unwrap()
 }
 
 async fn the_first_admin_comes_in_once_and_only_while_there_is_none(store: &dyn PeopleStore) {
-    assert!(store.invite_first_admin(invitation(Role::Admin, "one")).await.unwrap());
+    assert!(store.invite_first_admin(invitation(TeamRole::Admin, "one")).await.unwrap());
     // The service was started again: only the newer link is good.
-    assert!(store.invite_first_admin(invitation(Role::Admin, "two")).await.unwrap());
+    assert!(store.invite_first_admin(invitation(TeamRole::Admin, "two")).await.unwrap());
     assert!(store.accept(&hash("one"), new_user("Eve", None)).await.unwrap().is_none());
     let admin = store.accept(&hash("two"), new_user("Ada", None)).await.unwrap().unwrap();
-    assert_eq!((admin.role, admin.name.as_str()), (Role::Admin, "Ada"));
+    assert_eq!((admin.role, admin.name.as_str()), (TeamRole::Admin, "Ada"));
     assert!(store.accept(&hash("two"), new_user("Eve", None)).await.unwrap().is_none());
-    assert!(!store.invite_first_admin(invitation(Role::Admin, "three")).await.unwrap());
+    assert!(!store.invite_first_admin(invitation(TeamRole::Admin, "three")).await.unwrap());
     assert!(store.accept(&hash("three"), new_user("Eve", None)).await.unwrap().is_none());
     assert_eq!(store.users().await.unwrap(), [admin]);
 }
 
 async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dyn PeopleStore) {
-    let admin = user(store, "Ada", Role::Admin).await;
-    let ended = NewInvitation { seconds: 0, ..invitation(Role::Member, "ended") };
+    let admin = user(store, "Ada", TeamRole::Admin).await;
+    let ended = NewInvitation { seconds: 0, ..invitation(TeamRole::Member, "ended") };
     store.invite(&admin.id, ended).await.unwrap();
     assert_eq!(store.open_invitation(&hash("ended")).await.unwrap(), None);
     assert!(store.accept(&hash("ended"), new_user("Bob", None)).await.unwrap().is_none());
     assert_eq!(store.invitations().await.unwrap(), []);
-    let open = store.invite(&admin.id, invitation(Role::Member, "open")).await.unwrap();
-    assert_eq!(store.invitations().await.unwrap(), [open.clone()]);
-    assert_eq!((open.made_by.as_ref(), open.role), (Some(&admin.id), Role::Member));
+    let open = store.invite(&admin.id, invitation(TeamRole::Member, "open")).await.unwrap();
+    assert_eq!(store.invitations().await.unwrap(), std::slice::from_ref(&open));
+    assert_eq!((open.made_by.as_ref(), open.role), (Some(&admin.id), TeamRole::Member));
     store.withdraw_invitation(&admin.id, &open.id).await.unwrap();
     assert!(store.accept(&hash("open"), new_user("Bob", None)).await.unwrap().is_none());
     let missing = store.withdraw_invitation(&admin.id, &open.id).await;
     assert!(matches!(missing, Err(PeopleError::NotFound { .. })));
-    let good = store.invite(&admin.id, invitation(Role::Member, "good")).await.unwrap();
+    let good = store.invite(&admin.id, invitation(TeamRole::Member, "good")).await.unwrap();
     assert_eq!(store.open_invitation(&hash("good")).await.unwrap(), Some(good));
     // A name that is refused does not use it up.
     assert!(store.accept(&hash("good"), new_user(" ", None)).await.is_err());
@@ -98,22 +98,22 @@ async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dy
     let known = store.by_browser(&hash("browser")).await.unwrap().unwrap();
     assert_eq!(
         (known.user.role, known.projects.as_slice()),
-        (Role::Member, &["web".to_owned()][..])
+        (TeamRole::Member, &["web".to_owned()][..])
     );
 }
 
 async fn the_last_admin_stays_one(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
-    let bob = user(store, "Bob", Role::Member).await;
-    let demote = || UserChange { role: Some(Role::Member), ..UserChange::default() };
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
+    let demote = || UserChange { role: Some(TeamRole::Member), ..UserChange::default() };
     let disable = || UserChange { is_disabled: Some(true), ..UserChange::default() };
     for change in [demote(), disable()] {
         let refused = store.change_user(&ada.id, &ada.id, change).await;
         assert_eq!(refused, Err(PeopleError::LastAdmin));
     }
-    let promote = UserChange { role: Some(Role::Admin), ..UserChange::default() };
-    assert_eq!(store.change_user(&ada.id, &bob.id, promote).await.unwrap().role, Role::Admin);
-    assert_eq!(store.change_user(&bob.id, &ada.id, demote()).await.unwrap().role, Role::Member);
+    let promote = UserChange { role: Some(TeamRole::Admin), ..UserChange::default() };
+    assert_eq!(store.change_user(&ada.id, &bob.id, promote).await.unwrap().role, TeamRole::Admin);
+    assert_eq!(store.change_user(&bob.id, &ada.id, demote()).await.unwrap().role, TeamRole::Member);
     assert_eq!(store.change_user(&bob.id, &bob.id, disable()).await, Err(PeopleError::LastAdmin));
     let named = UserChange { name: Some("Ada L.".to_owned()), ..UserChange::default() };
     assert_eq!(store.change_user(&bob.id, &ada.id, named).await.unwrap().name, "Ada L.");
@@ -127,8 +127,8 @@ fn token(user: &User, secret: &str, days: u32) -> NewToken {
 async fn a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled(
     store: &dyn PeopleStore,
 ) {
-    let ada = user(store, "Ada", Role::Admin).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     store.add_token(&bob.id, token(&bob, "ended", 0)).await.unwrap();
     assert!(store.by_token(&hash("ended")).await.unwrap().is_none());
     let info = store.add_token(&bob.id, token(&bob, "good", 1)).await.unwrap();
@@ -150,8 +150,8 @@ async fn a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled(
 }
 
 async fn a_token_is_revoked_by_its_owner_and_not_by_another(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     let info = store.add_token(&ada.id, token(&ada, "of ada", 1)).await.unwrap();
     let refused = store.revoke_token(&bob.id, Some(&bob.id), &info.id).await;
     assert!(matches!(refused, Err(PeopleError::NotFound { .. })));
@@ -162,8 +162,8 @@ async fn a_token_is_revoked_by_its_owner_and_not_by_another(store: &dyn PeopleSt
 }
 
 async fn a_browser_is_logged_in_until_it_logs_out(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     store.begin_browser(&bob.id, &hash("ended"), 0).await.unwrap();
     assert!(store.by_browser(&hash("ended")).await.unwrap().is_none());
     store.begin_browser(&bob.id, &hash("one"), 60).await.unwrap();
@@ -185,19 +185,20 @@ async fn an_identity_is_one_user(store: &dyn PeopleStore) {
         let (issuer, subject) = ("https://id.org".to_owned(), subject.to_owned());
         Identity { issuer, subject }
     };
-    let admin = user(store, "Ada", Role::Admin).await;
-    let bob = store.add_user(new_user("Bob", Some(identity("b"))), Role::Approver).await.unwrap();
+    let admin = user(store, "Ada", TeamRole::Admin).await;
+    let bob =
+        store.add_user(new_user("Bob", Some(identity("b"))), TeamRole::Approver).await.unwrap();
     assert_eq!(store.user_of(&identity("b")).await.unwrap(), Some(bob.clone()));
     assert_eq!(store.user_of(&identity("B")).await.unwrap(), None);
-    let again = store.add_user(new_user("Bob", Some(identity("b"))), Role::Viewer).await;
+    let again = store.add_user(new_user("Bob", Some(identity("b"))), TeamRole::Viewer).await;
     assert_eq!(again, Err(PeopleError::Exists("user")));
     // An invitation never takes a role away, and may give a higher one.
-    store.invite(&admin.id, invitation(Role::Member, "low")).await.unwrap();
+    store.invite(&admin.id, invitation(TeamRole::Member, "low")).await.unwrap();
     let same = store.accept(&hash("low"), new_user("Bob", Some(identity("b")))).await.unwrap();
     assert_eq!(same, Some(bob.clone()));
-    store.invite(&admin.id, invitation(Role::Admin, "high")).await.unwrap();
+    store.invite(&admin.id, invitation(TeamRole::Admin, "high")).await.unwrap();
     let more = store.accept(&hash("high"), new_user("Bob", Some(identity("b")))).await.unwrap();
-    assert_eq!(more, Some(User { role: Role::Admin, ..bob }));
+    assert_eq!(more, Some(User { role: TeamRole::Admin, ..bob }));
     assert_eq!(store.users().await.unwrap().len(), 2);
 }
 
@@ -220,10 +221,10 @@ async fn a_login_that_has_begun_is_taken_once_and_only_by_its_browser(store: &dy
 }
 
 async fn every_change_of_rights_is_in_the_audit_and_grows_the_version(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     let before = store.version().await.unwrap();
-    let change = UserChange { role: Some(Role::Viewer), ..UserChange::default() };
+    let change = UserChange { role: Some(TeamRole::Viewer), ..UserChange::default() };
     store.change_user(&ada.id, &bob.id, change).await.unwrap();
     assert!(store.version().await.unwrap() > before);
     let last =

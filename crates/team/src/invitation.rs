@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Role, SecretHash, UserId};
+use crate::{SecretHash, TeamRole, UserId};
 
 /// How long an invitation is good for, in seconds: a week, in which mail is read.
 pub const INVITATION_SECONDS: u32 = 7 * 24 * 60 * 60;
@@ -13,7 +13,7 @@ pub struct NewInvitation {
     /// For whom it is meant, to be shown in the list.
     pub note: String,
     /// The role that the user gets.
-    pub role: Role,
+    pub role: TeamRole,
     /// Projects that are shared with the user.
     pub projects: Vec<String>,
     /// How long it is good for.
@@ -30,7 +30,7 @@ pub struct InvitationInfo {
     /// For whom it is meant.
     pub note: String,
     /// The role that the user gets.
-    pub role: Role,
+    pub role: TeamRole,
     /// Projects that are shared with the user.
     pub projects: Vec<String>,
     /// The user that made it; absent for the first admin's.

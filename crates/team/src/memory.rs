@@ -11,9 +11,9 @@ use async_trait::async_trait;
 
 use crate::people::{Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share};
 use crate::{
-    AuditEntry, AuditFilter, AuditKind, Budget, BudgetScope, Identity, InvitationInfo, KeptKey,
-    KeyOwner, NewInvitation, NewToken, NewUser, Role, Sealed, SecretHash, SessionAccess, TokenInfo,
-    User, UserChange, UserId, Visibility,
+    AuditEntry, AuditFilter, AuditKind, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey,
+    KeyOwner, NewInvitation, NewToken, NewUser, Sealed, SecretHash, SessionAccess, TeamRole,
+    TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 const SECOND_MS: i64 = 1000;
@@ -88,10 +88,10 @@ impl State {
     }
 
     fn has_admin(&self) -> bool {
-        self.users.iter().any(|(user, _)| user.role == Role::Admin && !user.is_disabled)
+        self.users.iter().any(|(user, _)| user.role == TeamRole::Admin && !user.is_disabled)
     }
 
-    fn add_user(&mut self, new: NewUser, role: Role) -> Result<User, PeopleError> {
+    fn add_user(&mut self, new: NewUser, role: TeamRole) -> Result<User, PeopleError> {
         let NewUser { name, email, identity } = new.checked()?;
         if identity.is_some() && self.users.iter().any(|(_, known)| *known == identity) {
             return Err(PeopleError::Exists("user"));
@@ -137,7 +137,7 @@ impl PeopleStore for MemoryPeople {
     async fn user_of(&self, identity: &Identity) -> Result<Option<User>, PeopleError> {
         Ok(self.state().user_of(identity))
     }
-    async fn add_user(&self, new: NewUser, role: Role) -> Result<User, PeopleError> {
+    async fn add_user(&self, new: NewUser, role: TeamRole) -> Result<User, PeopleError> {
         self.state().add_user(new, role)
     }
     async fn change_user(
@@ -251,12 +251,14 @@ impl PeopleStore for MemoryPeople {
         self.state().sessions.remove(session);
         Ok(())
     }
-    async fn budgets(&self) -> Result<Vec<Budget>, PeopleError> {
-        let budget =
-            |(scope, usd): (&BudgetScope, &f64)| Budget { scope: scope.clone(), usd_per_day: *usd };
+    async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
+        let budget = |(scope, usd): (&BudgetScope, &f64)| DayBudget {
+            scope: scope.clone(),
+            usd_per_day: *usd,
+        };
         Ok(self.state().budgets.iter().map(budget).collect())
     }
-    async fn set_budget(&self, by: &UserId, budget: Budget) -> Result<(), PeopleError> {
+    async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError> {
         self.state().set_budget(by, budget)
     }
     async fn remove_budget(&self, by: &UserId, scope: &BudgetScope) -> Result<(), PeopleError> {

@@ -17,7 +17,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use crate::secret::random_bytes;
-use crate::{NoRandomness, Role};
+use crate::{NoRandomness, TeamRole};
 use id_token::{Claims, InvalidIdToken, Jwks};
 use web::ProviderWeb;
 
@@ -71,7 +71,7 @@ pub struct OidcSettings {
     /// Where the provider sends browsers back to: the address of our page, with a slash at its end.
     pub redirect: String,
     /// The role of users that the provider knows and no admin has invited. None if they are refused.
-    pub new_users: Option<Role>,
+    pub new_users: Option<TeamRole>,
     /// How the provider is reached.
     pub network: Network,
 }
@@ -131,7 +131,7 @@ impl OidcProvider {
     }
 
     /// The role of users that no admin has invited.
-    pub fn new_users(&self) -> Option<Role> {
+    pub fn new_users(&self) -> Option<TeamRole> {
         self.settings.new_users
     }
 

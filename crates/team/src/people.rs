@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 
 use crate::{
-    AuditEntry, AuditFilter, Budget, BudgetScope, Identity, InvitationInfo, KeptKey, KeyOwner,
-    NewInvitation, NewToken, NewUser, Role, Scope, Sealed, SecretHash, SessionAccess, TokenInfo,
-    User, UserChange, UserId, Visibility,
+    AuditEntry, AuditFilter, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey, KeyOwner,
+    NewInvitation, NewToken, NewUser, Scope, Sealed, SecretHash, SessionAccess, TeamRole,
+    TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 /// How long a browser stays logged in, in seconds: a week.
@@ -99,7 +99,7 @@ pub trait PeopleStore: Send + Sync {
     /// The user that logs in so.
     async fn user_of(&self, identity: &Identity) -> Result<Option<User>, PeopleError>;
     /// Adds a user whom the identity provider vouches for.
-    async fn add_user(&self, new: NewUser, role: Role) -> Result<User, PeopleError>;
+    async fn add_user(&self, new: NewUser, role: TeamRole) -> Result<User, PeopleError>;
     /// Changes a user. The last admin stays one. The browsers of a user that is disabled are logged out.
     async fn change_user(
         &self,
@@ -187,9 +187,9 @@ pub trait PeopleStore: Send + Sync {
     async fn disown(&self, session: &str) -> Result<(), PeopleError>;
 
     /// All budgets, in order.
-    async fn budgets(&self) -> Result<Vec<Budget>, PeopleError>;
+    async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError>;
     /// Sets a budget.
-    async fn set_budget(&self, by: &UserId, budget: Budget) -> Result<(), PeopleError>;
+    async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError>;
     /// Removes a budget.
     async fn remove_budget(&self, by: &UserId, scope: &BudgetScope) -> Result<(), PeopleError>;
 

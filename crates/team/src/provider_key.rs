@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{MasterKeys, NoRandomness, NotOpened, PeopleError, Sealed, UserId};
+use crate::{MasterKeys, NoRandomness, NotUnsealed, PeopleError, Sealed, UserId};
 
 /// Bytes of a key; real ones have a hundred or two.
 const LONGEST_KEY: usize = 4096;
@@ -40,12 +40,12 @@ impl KeyOwner {
     }
 
     /// Opens a sealed key.
-    pub fn open(&self, keys: &MasterKeys, sealed: &Sealed) -> Result<ProviderKey, NotOpened> {
+    pub fn open(&self, keys: &MasterKeys, sealed: &Sealed) -> Result<ProviderKey, NotUnsealed> {
         keys.open(&self.bound(), sealed).map(ProviderKey::new)
     }
 
     /// The key sealed with the newest master key; none if it is already.
-    pub fn renew(&self, keys: &MasterKeys, sealed: &Sealed) -> Result<Option<Sealed>, NotOpened> {
+    pub fn renew(&self, keys: &MasterKeys, sealed: &Sealed) -> Result<Option<Sealed>, NotUnsealed> {
         keys.renewed(&self.bound(), sealed)
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let sealed = ada.seal(&keys, &ProviderKey::new("sk-1")).unwrap();
         assert_eq!(ada.open(&keys, &sealed).unwrap().expose(), "sk-1");
         for other in [owner("bob", "openai"), owner("ada", "anthropic")] {
-            assert_eq!(other.open(&keys, &sealed), Err(NotOpened::Damaged));
+            assert_eq!(other.open(&keys, &sealed), Err(NotUnsealed::Damaged));
         }
         assert_eq!(format!("{:?}", ProviderKey::new("sk-1")), "ProviderKey");
     }

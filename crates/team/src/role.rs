@@ -21,7 +21,7 @@ use strum::{Display, EnumIter, EnumString};
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Role {
+pub enum TeamRole {
     /// Looks at what is shared.
     Viewer,
     /// Begins sessions, and works with the tools of the projects that are shared with the user.
@@ -65,7 +65,7 @@ pub enum Scope {
     Admin,
 }
 
-impl Role {
+impl TeamRole {
     /// All of them, the one that may do least first.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Approver, Self::Admin];
 
@@ -95,25 +95,25 @@ mod tests {
 
     #[test]
     fn each_role_may_do_what_the_one_before_may_and_something_more() {
-        assert_eq!(Role::iter().collect::<Vec<_>>(), Role::ALL);
-        for (less, more) in Role::ALL.iter().zip(&Role::ALL[1..]) {
+        assert_eq!(TeamRole::iter().collect::<Vec<_>>(), TeamRole::ALL);
+        for (less, more) in TeamRole::ALL.iter().zip(&TeamRole::ALL[1..]) {
             assert!(less.scopes().iter().all(|scope| more.may(*scope)), "{less} {more}");
             assert!(less < more && less.scopes().len() < more.scopes().len());
         }
-        assert!(Scope::iter().all(|scope| Role::Admin.may(scope)));
-        let row = |role: Role| Scope::iter().map(|scope| role.may(scope)).collect::<Vec<_>>();
-        assert_eq!(row(Role::Viewer), [true, false, false, false, false, false]);
-        assert_eq!(row(Role::Member), [true, true, false, true, true, false]);
-        assert_eq!(row(Role::Approver), [true, true, true, true, true, false]);
+        assert!(Scope::iter().all(|scope| TeamRole::Admin.may(scope)));
+        let row = |role: TeamRole| Scope::iter().map(|scope| role.may(scope)).collect::<Vec<_>>();
+        assert_eq!(row(TeamRole::Viewer), [true, false, false, false, false, false]);
+        assert_eq!(row(TeamRole::Member), [true, true, false, true, true, false]);
+        assert_eq!(row(TeamRole::Approver), [true, true, true, true, true, false]);
     }
 
     #[test]
     fn names_are_the_same_in_json_and_in_the_database() {
-        for role in Role::ALL {
+        for role in TeamRole::ALL {
             assert_eq!(serde_json::to_value(role).unwrap(), role.to_string());
             assert_eq!(role.to_string().parse(), Ok(role));
         }
-        assert!("Admin".parse::<Role>().is_err());
+        assert!("Admin".parse::<TeamRole>().is_err());
         for scope in Scope::iter() {
             assert_eq!(serde_json::to_value(scope).unwrap(), scope.to_string());
         }

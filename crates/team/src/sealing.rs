@@ -30,7 +30,7 @@ pub struct InvalidMasterKey {
 
 /// A sealed text cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotOpened {
+pub enum NotUnsealed {
     /// Its master key is not there.
     #[error("it was sealed with the master key {0}, which this server does not have")]
     NoKey(String),
@@ -103,24 +103,28 @@ impl MasterKeys {
     }
 
     /// Opens a text that was sealed for this.
-    pub fn open(&self, belongs_to: &str, sealed: &Sealed) -> Result<String, NotOpened> {
+    pub fn open(&self, belongs_to: &str, sealed: &Sealed) -> Result<String, NotUnsealed> {
         let master = self.0.iter().find(|key| key.id == sealed.key_id);
-        let master = master.ok_or_else(|| NotOpened::NoKey(sealed.key_id.clone()))?;
-        let (nonce, rest) = sealed.bytes.split_at_checked(NONCE_LEN).ok_or(NotOpened::Damaged)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| NotOpened::Damaged)?;
+        let master = master.ok_or_else(|| NotUnsealed::NoKey(sealed.key_id.clone()))?;
+        let (nonce, rest) = sealed.bytes.split_at_checked(NONCE_LEN).ok_or(NotUnsealed::Damaged)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| NotUnsealed::Damaged)?;
         let mut bytes = rest.to_vec();
         let opened = master.key.open_in_place(nonce, Aad::from(belongs_to.as_bytes()), &mut bytes);
-        let opened = opened.map_err(|_| NotOpened::Damaged)?;
-        String::from_utf8(opened.to_vec()).map_err(|_| NotOpened::Damaged)
+        let opened = opened.map_err(|_| NotUnsealed::Damaged)?;
+        String::from_utf8(opened.to_vec()).map_err(|_| NotUnsealed::Damaged)
     }
 
     /// The same sealed with the first key; none if it is already.
-    pub fn renewed(&self, belongs_to: &str, sealed: &Sealed) -> Result<Option<Sealed>, NotOpened> {
+    pub fn renewed(
+        &self,
+        belongs_to: &str,
+        sealed: &Sealed,
+    ) -> Result<Option<Sealed>, NotUnsealed> {
         if sealed.key_id == self.sealing_id() {
             return Ok(None);
         }
         let text = self.open(belongs_to, sealed)?;
-        self.seal(belongs_to, &text).map(Some).map_err(|_| NotOpened::Damaged)
+        self.seal(belongs_to, &text).map(Some).map_err(|_| NotUnsealed::Damaged)
     }
 }
 
@@ -147,18 +151,18 @@ mod tests {
         let keys = keys(&["# the key", "", &line]);
         let sealed = keys.seal("ada/anthropic", "sk-secret").unwrap();
         assert_eq!(keys.open("ada/anthropic", &sealed).unwrap(), "sk-secret");
-        assert_eq!(keys.open("bob/anthropic", &sealed), Err(NotOpened::Damaged));
+        assert_eq!(keys.open("bob/anthropic", &sealed), Err(NotUnsealed::Damaged));
         assert_ne!(keys.seal("ada/anthropic", "sk-secret").unwrap(), sealed);
         let text = String::from_utf8_lossy(&sealed.bytes).into_owned();
         assert!(!text.contains("secret") && !format!("{keys:?}").contains(&line));
         for at in 0..sealed.bytes.len() {
             let mut damaged = sealed.clone();
             damaged.bytes[at] ^= 1;
-            assert_eq!(keys.open("ada/anthropic", &damaged), Err(NotOpened::Damaged), "{at}");
+            assert_eq!(keys.open("ada/anthropic", &damaged), Err(NotUnsealed::Damaged), "{at}");
         }
         for short in 0..sealed.bytes.len() {
             let cut = Sealed { bytes: sealed.bytes[..short].to_vec(), ..sealed.clone() };
-            assert_eq!(keys.open("ada/anthropic", &cut), Err(NotOpened::Damaged), "{short}");
+            assert_eq!(keys.open("ada/anthropic", &cut), Err(NotUnsealed::Damaged), "{short}");
         }
     }
 
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(both.renewed("x", &renewed).unwrap(), None);
         let only_new = keys(&[&new]);
         assert_eq!(only_new.open("x", &renewed).unwrap(), "text");
-        assert!(matches!(only_new.open("x", &sealed), Err(NotOpened::NoKey(_))));
+        assert!(matches!(only_new.open("x", &sealed), Err(NotUnsealed::NoKey(_))));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
-use crate::{Role, UserId};
+use crate::{TeamRole, UserId};
 
 /// Who sees a session beside its owner, approvers and admins.
 #[derive(
@@ -66,28 +66,28 @@ impl Relation {
 /// Whether a role may do something with a session, in a project that is shared with the user. Only the owner
 /// writes, because what is written there is done in the owner's name and paid from the owner's budget. An approver
 /// sees what is asked about, an admin ends and removes what must be.
-pub fn may(role: Role, relation: Relation, act: SessionAct) -> bool {
+pub fn may(role: TeamRole, relation: Relation, act: SessionAct) -> bool {
     match act {
         SessionAct::Read => match relation {
             Relation::Own | Relation::Shared => true,
-            Relation::Other => role >= Role::Approver,
+            Relation::Other => role >= TeamRole::Approver,
         },
-        SessionAct::Write => relation == Relation::Own && role >= Role::Member,
-        SessionAct::Answer => role >= Role::Approver,
+        SessionAct::Write => relation == Relation::Own && role >= TeamRole::Member,
+        SessionAct::Answer => role >= TeamRole::Approver,
         SessionAct::Manage => {
-            role == Role::Admin || (relation == Relation::Own && role >= Role::Member)
+            role == TeamRole::Admin || (relation == Relation::Own && role >= TeamRole::Member)
         }
     }
 }
 
 /// Whether a user may say yes to a question that `asker` has caused. With `four_eyes` it is always another user; that
 /// of a call whose user is not known is then for admins.
-pub fn may_approve(user: &UserId, role: Role, asker: Option<&UserId>, four_eyes: bool) -> bool {
-    role >= Role::Approver
+pub fn may_approve(user: &UserId, role: TeamRole, asker: Option<&UserId>, four_eyes: bool) -> bool {
+    role >= TeamRole::Approver
         && match asker {
             _ if !four_eyes => true,
             Some(asker) => asker != user,
-            None => role == Role::Admin,
+            None => role == TeamRole::Admin,
         }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     fn who_may_do_what_with_a_session() {
         let mut table = String::new();
         for relation in Relation::iter() {
-            for role in Role::ALL {
+            for role in TeamRole::ALL {
                 let acts = SessionAct::iter().filter(|act| may(role, relation, *act));
                 let acts: Vec<String> = acts.map(|act| format!("{act:?}")).collect();
                 table.push_str(&format!("{relation:?} {role}: {}\n", acts.join(" ")));
@@ -127,7 +127,7 @@ mod tests {
     fn a_role_that_may_do_more_never_may_do_less() {
         for relation in Relation::iter() {
             for act in SessionAct::iter() {
-                for (less, more) in Role::ALL.iter().zip(&Role::ALL[1..]) {
+                for (less, more) in TeamRole::ALL.iter().zip(&TeamRole::ALL[1..]) {
                     assert!(!may(*less, relation, act) || may(*more, relation, act));
                 }
             }
@@ -137,16 +137,16 @@ mod tests {
     #[test]
     fn who_asks_does_not_approve_if_the_team_wants_that() {
         let (ada, bob) = (UserId::named("ada"), UserId::named("bob"));
-        for role in [Role::Viewer, Role::Member] {
+        for role in [TeamRole::Viewer, TeamRole::Member] {
             assert!(!may_approve(&ada, role, Some(&bob), false), "{role}");
         }
-        for role in [Role::Approver, Role::Admin] {
+        for role in [TeamRole::Approver, TeamRole::Admin] {
             assert!(may_approve(&ada, role, Some(&ada), false));
             assert!(!may_approve(&ada, role, Some(&ada), true));
             assert!(may_approve(&ada, role, Some(&bob), true));
         }
-        assert!(!may_approve(&ada, Role::Approver, None, true));
-        assert!(may_approve(&ada, Role::Admin, None, true));
+        assert!(!may_approve(&ada, TeamRole::Approver, None, true));
+        assert!(may_approve(&ada, TeamRole::Admin, None, true));
     }
 
     #[test]

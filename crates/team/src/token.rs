@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Role, Scope, SecretHash, UserId};
+use crate::{Scope, SecretHash, TeamRole, UserId};
 
 /// Days that a token is good for at most: one that is forgotten does not stay for ever.
 pub const LONGEST_TOKEN_DAYS: u32 = 365;
@@ -43,7 +43,7 @@ pub struct TokenInfo {
 
 /// What a request may ask for: what the token has, and the role at this moment allows. A token for anything but
 /// MCP may also look.
-pub fn usable_scopes(role: Role, of_token: Option<&[Scope]>) -> Vec<Scope> {
+pub fn usable_scopes(role: TeamRole, of_token: Option<&[Scope]>) -> Vec<Scope> {
     let Some(of_token) = of_token else { return role.scopes().to_vec() };
     let uses_api = of_token.iter().any(|scope| *scope != Scope::Mcp);
     let has = |scope: &&Scope| match **scope {
@@ -61,15 +61,15 @@ mod tests {
     fn a_token_never_has_more_than_the_role_has_now() {
         let all =
             [Scope::Read, Scope::Chat, Scope::Approve, Scope::Tools, Scope::Mcp, Scope::Admin];
-        for role in Role::ALL {
+        for role in TeamRole::ALL {
             assert_eq!(usable_scopes(role, None), role.scopes());
             assert_eq!(usable_scopes(role, Some(&all)), role.scopes());
             assert_eq!(usable_scopes(role, Some(&[])), []);
         }
-        assert_eq!(usable_scopes(Role::Viewer, Some(&[Scope::Chat])), [Scope::Read]);
-        assert_eq!(usable_scopes(Role::Admin, Some(&[Scope::Mcp])), [Scope::Mcp]);
+        assert_eq!(usable_scopes(TeamRole::Viewer, Some(&[Scope::Chat])), [Scope::Read]);
+        assert_eq!(usable_scopes(TeamRole::Admin, Some(&[Scope::Mcp])), [Scope::Mcp]);
         assert_eq!(
-            usable_scopes(Role::Approver, Some(&[Scope::Approve, Scope::Admin])),
+            usable_scopes(TeamRole::Approver, Some(&[Scope::Approve, Scope::Admin])),
             [Scope::Read, Scope::Approve]
         );
     }

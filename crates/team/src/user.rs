@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::secret::{NoRandomness, random_bytes};
-use crate::{PeopleError, Role};
+use crate::{PeopleError, TeamRole};
 
 /// Bytes of an id: as many as make equal ones impossible.
 const ID_BYTES: usize = 12;
@@ -60,7 +60,7 @@ pub struct User {
     /// As the identity provider says it, to be shown. Nothing is decided by it.
     pub email: Option<String>,
     /// What the user may do.
-    pub role: Role,
+    pub role: TeamRole,
     /// Whether the user may do nothing at all for now.
     pub is_disabled: bool,
     /// When the user was added: milliseconds since 1970, UTC.
@@ -93,7 +93,7 @@ pub struct UserChange {
     /// Another name.
     pub name: Option<String>,
     /// Another role.
-    pub role: Option<Role>,
+    pub role: Option<TeamRole>,
     /// Whether the user is disabled.
     pub is_disabled: Option<bool>,
 }
@@ -107,10 +107,10 @@ impl UserChange {
 
     /// Whether a user who was an active admin is none any more.
     pub fn ends_admin(&self, user: &User) -> bool {
-        let was = user.role == Role::Admin && !user.is_disabled;
+        let was = user.role == TeamRole::Admin && !user.is_disabled;
         let role = self.role.unwrap_or(user.role);
         let is_disabled = self.is_disabled.unwrap_or(user.is_disabled);
-        was && (role != Role::Admin || is_disabled)
+        was && (role != TeamRole::Admin || is_disabled)
     }
 
     /// The change in words, for the audit.

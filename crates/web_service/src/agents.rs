@@ -7,15 +7,17 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 
 use crate::api_error::ApiError;
 use crate::app::{WebApp, respond};
 use crate::credentials::{AccessScope, Proof};
+use crate::event_stream::changed_rights;
 use crate::guard::{Need, Refusal};
 use crate::operation::RequestNotes;
 use crate::response_headers::protect;
-use crate::view::TeamViewer;
+use crate::view::{HubView, TeamViewer};
 
 /// Bytes of a message, which may hold whole files.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -71,5 +73,21 @@ async fn answered(
         let _ = &room;
         frame
     };
-    Ok(response.map(|body| Body::new(body.map_frame(held))))
+    let gone = is_gone(client.hub, project.name().to_owned());
+    Ok(response.map(|body| {
+        let frames = Body::new(body.map_frame(held)).into_data_stream();
+        Body::from_stream(frames.take_until(gone))
+    }))
+}
+
+/// Waits until the client may not use the project any more, so that a stream does not outlive a token or a role.
+async fn is_gone(mut hub: HubView, project: String) {
+    let mut rights = hub.watch_rights();
+    loop {
+        changed_rights(&mut rights).await;
+        match hub.renewed().await {
+            Some(renewed) if renewed.project(Some(&project)).is_ok() => hub = renewed,
+            _ => return,
+        }
+    }
 }

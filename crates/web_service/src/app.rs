@@ -13,7 +13,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use team::{NewInvitation, PeopleError, Role, SecretKind, SecretText, Spending};
+use team::{NewInvitation, PeopleError, SecretKind, SecretText, Spending, TeamRole};
 
 use crate::api;
 use crate::api_error::{ApiError, ErrorBody};
@@ -110,7 +110,7 @@ impl WebApp {
         let code = SecretText::generate(SecretKind::Invitation)?;
         let first = NewInvitation {
             note: "the first admin".to_owned(),
-            role: Role::Admin,
+            role: TeamRole::Admin,
             projects: Vec::new(),
             seconds: FIRST_ADMIN_SECONDS,
             hash: code.hash(),

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use blake3::Hash;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
+pub use team::NoRandomness;
 use team::{Credential, Recognised, Scope, usable_scopes};
 
 /// 256 bits.
@@ -96,11 +97,6 @@ impl fmt::Debug for Secrets {
         f.write_str("Secrets")
     }
 }
-
-/// The system has no random numbers.
-#[derive(Debug, thiserror::Error)]
-#[error("the system gives no random numbers")]
-pub struct NoRandomness;
 
 /// A secret that cannot be guessed, as text for headers and addresses.
 pub fn random_secret() -> Result<String, NoRandomness> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use protocol::{ApprovalRequest, ApprovalResponse, visible};
 use session::ApprovalManager;
 use store::{ListFilter, SessionId, SessionInfo};
-use team::{AuditEntry, AuditKind, Recognised, Relation, Role, SessionAct, UserId, may};
+use team::{AuditEntry, AuditKind, Recognised, Relation, SessionAct, TeamRole, UserId, may};
 use tokio::sync::watch;
 use tool_system::ToolExecutor;
 
@@ -49,7 +49,7 @@ impl TeamViewer {
         &self.known.user.id
     }
 
-    pub(crate) fn role(&self) -> Role {
+    pub(crate) fn role(&self) -> TeamRole {
         self.known.user.role
     }
 
@@ -59,7 +59,7 @@ impl TeamViewer {
     }
 
     fn sees_project(&self, name: &str) -> bool {
-        self.role() == Role::Admin || self.known.projects.iter().any(|shared| shared == name)
+        self.role() == TeamRole::Admin || self.known.projects.iter().any(|shared| shared == name)
     }
 }
 
@@ -288,7 +288,7 @@ impl HubView {
     /// would let the one who made it pass alone later.
     pub(crate) fn may_rule(&self) -> bool {
         let Some(user) = self.user() else { return true };
-        user.role() == Role::Admin || !user.team.four_eyes()
+        user.role() == TeamRole::Admin || !user.team.four_eyes()
     }
 
     /// Notes what the client has done, where nothing else keeps it. Without a team there is no audit.

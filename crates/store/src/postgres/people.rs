@@ -7,10 +7,10 @@ mod recognition;
 use async_trait::async_trait;
 use sqlx::{PgConnection, Postgres, Transaction};
 use team::{
-    AuditEntry, AuditFilter, AuditKind, Budget, BudgetScope, Identity, InvitationInfo, KeptAttempt,
-    KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PeopleError, PeopleStore, Recognised,
-    Role, Sealed, SecretHash, SessionAccess, Share, TokenInfo, User, UserChange, UserId,
-    Visibility,
+    AuditEntry, AuditFilter, AuditKind, BudgetScope, DayBudget, Identity, InvitationInfo,
+    KeptAttempt, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PeopleError, PeopleStore,
+    Recognised, Sealed, SecretHash, SessionAccess, Share, TeamRole, TokenInfo, User, UserChange,
+    UserId, Visibility,
 };
 
 use super::PostgresDatabase;
@@ -106,7 +106,7 @@ impl PeopleStore for PostgresDatabase {
     async fn user_of(&self, identity: &Identity) -> Result<Option<User>, PeopleError> {
         self.told(self.found_identity(identity).await)
     }
-    async fn add_user(&self, new: NewUser, role: Role) -> Result<User, PeopleError> {
+    async fn add_user(&self, new: NewUser, role: TeamRole) -> Result<User, PeopleError> {
         self.told(self.added_user(new, role).await)
     }
     async fn change_user(
@@ -215,10 +215,10 @@ impl PeopleStore for PostgresDatabase {
         let done = sqlx::query(disown).bind(session).execute(self.pool()).await;
         self.told(done.map(|_| ()).map_err(Into::into))
     }
-    async fn budgets(&self) -> Result<Vec<Budget>, PeopleError> {
+    async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
         self.told(self.all_budgets().await)
     }
-    async fn set_budget(&self, by: &UserId, budget: Budget) -> Result<(), PeopleError> {
+    async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError> {
         self.told(self.kept_budget(by, budget).await)
     }
     async fn remove_budget(&self, by: &UserId, scope: &BudgetScope) -> Result<(), PeopleError> {

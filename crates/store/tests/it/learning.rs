@@ -2,7 +2,7 @@
 
 use protocol::{ApprovalResponse, ErrorCode, LogEntry, SessionEvent, ToolError};
 use serde_json::json;
-use store::{SessionId, StatsFilter, Store};
+use store::{DaysFilter, ListFilter, LogStats, SessionId, StatsFilter, Store};
 
 use crate::events::{
     answers, approval, asked, asks_to_write, done, ended, opened, says, session_with, yes,
@@ -47,6 +47,30 @@ async fn busy_session(store: &dyn Store) -> SessionId {
     store.append(&id, edit("f", "src/b.rs", edited)).await.unwrap();
     store.append(&id, edit("g", "src/c.rs", ApprovalResponse::no(None))).await.unwrap();
     id
+}
+
+on_both! {
+    async fn statistics_from_logs_are_those_of_a_store_with_these_sessions(stage) {
+        let store = stage.open().await;
+        busy_session(&*store).await;
+        session_with(&*store, 3).await;
+        let everything = DaysFilter { since: None, ahead_minutes: 90 };
+        let now = store.list(&ListFilter::default()).await.unwrap()[0].updated;
+        for since in [None, Some(0), Some(now + 1)] {
+            let filter = DaysFilter { since, ..everything };
+            let mut counted = LogStats::new(&filter);
+            let written = ListFilter { updated_since: since, ..ListFilter::default() };
+            for info in store.list(&written).await.unwrap() {
+                let log = store.load(&info.id).await.unwrap().entries;
+                counted.add(info, &log);
+            }
+            let (stats, days) = counted.finish();
+            let filter = StatsFilter { session: None, since };
+            assert_eq!(stats, store.stats(&filter).await.unwrap());
+            assert_eq!(days, store.days(&DaysFilter { since, ..everything }).await.unwrap());
+            assert_eq!(stats.tools.is_empty(), since == Some(now + 1));
+        }
+    }
 }
 
 on_both! {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use store::{PostgresDatabase, PostgresOptions};
 use team::contract::CHECKS;
-use team::{NewInvitation, NewUser, PeopleError, PeopleStore, Role, SecretHash, UserChange};
+use team::{NewInvitation, NewUser, PeopleError, PeopleStore, SecretHash, TeamRole, UserChange};
 
 async fn opened(server: &testkit::Postgres) -> (testkit::PostgresDatabase, PostgresDatabase) {
     let database = server.database();
@@ -34,7 +34,7 @@ async fn of_many_that_show_one_invitation_at_once_one_comes_in() {
     let hash = SecretHash::of("link");
     let invitation = NewInvitation {
         note: String::new(),
-        role: Role::Admin,
+        role: TeamRole::Admin,
         projects: Vec::new(),
         seconds: 60,
         hash: hash.clone(),
@@ -56,9 +56,9 @@ async fn two_admins_that_demote_each_other_at_once_leave_one() {
     let Some(server) = testkit::Postgres::shared() else { return };
     for _ in 0..4 {
         let (_database, people) = opened(server).await;
-        let one = people.add_user(new_user("one"), Role::Admin).await.unwrap();
-        let two = people.add_user(new_user("two"), Role::Admin).await.unwrap();
-        let demote = || UserChange { role: Some(Role::Viewer), ..UserChange::default() };
+        let one = people.add_user(new_user("one"), TeamRole::Admin).await.unwrap();
+        let two = people.add_user(new_user("two"), TeamRole::Admin).await.unwrap();
+        let demote = || UserChange { role: Some(TeamRole::Viewer), ..UserChange::default() };
         let (first, second) = tokio::join!(
             people.change_user(&one.id, &two.id, demote()),
             people.change_user(&two.id, &one.id, demote())

@@ -2,13 +2,13 @@
 
 use super::{hash, user};
 use crate::{
-    AuditEntry, AuditFilter, AuditKind, Budget, BudgetScope, KeyOwner, PeopleError, PeopleStore,
-    Role, Sealed, SessionAccess, Share, UserId, Visibility,
+    AuditEntry, AuditFilter, AuditKind, BudgetScope, DayBudget, KeyOwner, PeopleError, PeopleStore,
+    Sealed, SessionAccess, Share, TeamRole, UserId, Visibility,
 };
 
 pub(super) async fn a_project_is_shared_with_some_users(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     let share = |project: &str| Share { project: project.to_owned(), user: bob.id.clone() };
     for project in ["web", "api", "web"] {
         store.share(&ada.id, &share(project)).await.unwrap();
@@ -28,8 +28,8 @@ pub(super) async fn a_project_is_shared_with_some_users(store: &dyn PeopleStore)
 }
 
 pub(super) async fn a_session_belongs_to_the_user_that_began_it(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Member).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Member).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     store.own("s1", "web", &ada.id).await.unwrap();
     // No later claim takes it away.
     store.own("s1", "web", &bob.id).await.unwrap();
@@ -47,7 +47,7 @@ pub(super) async fn a_session_belongs_to_the_user_that_began_it(store: &dyn Peop
 }
 
 pub(super) async fn budgets_are_set_and_removed(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
     let scope = |user: Option<&UserId>, project: Option<&str>| BudgetScope {
         user: user.cloned(),
         project: project.map(str::to_owned),
@@ -59,16 +59,16 @@ pub(super) async fn budgets_are_set_and_removed(store: &dyn PeopleStore) {
         scope(Some(&ada.id), Some("web")),
     ];
     for (at, scope) in all.iter().enumerate() {
-        let budget = Budget { scope: scope.clone(), usd_per_day: at as f64 };
+        let budget = DayBudget { scope: scope.clone(), usd_per_day: at as f64 };
         store.set_budget(&ada.id, budget).await.unwrap();
     }
     assert_eq!(store.budgets().await.unwrap().len(), 4);
-    let again = Budget { scope: all[0].clone(), usd_per_day: 9.5 };
+    let again = DayBudget { scope: all[0].clone(), usd_per_day: 9.5 };
     store.set_budget(&ada.id, again.clone()).await.unwrap();
     let kept = store.budgets().await.unwrap();
     assert!(kept.len() == 4 && kept.contains(&again), "{kept:?}");
     for wrong in [-1.0, f64::NAN] {
-        let budget = Budget { scope: all[0].clone(), usd_per_day: wrong };
+        let budget = DayBudget { scope: all[0].clone(), usd_per_day: wrong };
         assert!(store.set_budget(&ada.id, budget).await.is_err());
     }
     for scope in &all {
@@ -79,8 +79,8 @@ pub(super) async fn budgets_are_set_and_removed(store: &dyn PeopleStore) {
 }
 
 pub(super) async fn keys_are_kept_for_their_owner(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Member).await;
-    let bob = user(store, "Bob", Role::Member).await;
+    let ada = user(store, "Ada", TeamRole::Member).await;
+    let bob = user(store, "Bob", TeamRole::Member).await;
     let owner = |user: &UserId, provider: &str| KeyOwner {
         user: user.clone(),
         provider: provider.to_owned(),
@@ -108,7 +108,7 @@ pub(super) async fn keys_are_kept_for_their_owner(store: &dyn PeopleStore) {
 }
 
 pub(super) async fn the_audit_can_be_filtered(store: &dyn PeopleStore) {
-    let ada = user(store, "Ada", Role::Admin).await;
+    let ada = user(store, "Ada", TeamRole::Admin).await;
     let entry = |user: Option<&UserId>, subject: &str| AuditEntry {
         at: 0,
         user: user.cloned(),

@@ -16,7 +16,7 @@ impl State {
     ) -> Result<User, PeopleError> {
         let change = change.checked()?;
         let user = self.user(id)?.clone();
-        let is_admin = |(user, _): &&(User, _)| user.role == Role::Admin && !user.is_disabled;
+        let is_admin = |(user, _): &&(User, _)| user.role == TeamRole::Admin && !user.is_disabled;
         if change.ends_admin(&user) && self.users.iter().filter(is_admin).count() == 1 {
             return Err(PeopleError::LastAdmin);
         }

@@ -45,8 +45,8 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn set_budget(&mut self, by: &UserId, budget: Budget) -> Result<(), PeopleError> {
-        let Budget { scope, usd_per_day } = budget.checked()?;
+    pub(super) fn set_budget(&mut self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError> {
+        let DayBudget { scope, usd_per_day } = budget.checked()?;
         let detail = format!("{usd_per_day} USD a day");
         self.note(Some(by), AuditKind::BudgetSet, &told(&scope), &detail);
         self.budgets.insert(scope, usd_per_day);

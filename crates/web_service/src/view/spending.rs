@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use store::{StatsFilter, Store};
-use team::{Budget, PeopleStore, Spending, UserId, exceeded};
+use team::{DayBudget, PeopleStore, Spending, UserId, exceeded};
 
 use crate::hub::{HubError, SessionHub};
 
@@ -23,15 +23,15 @@ impl Ledger<'_> {
     /// What a user may still spend in a project today; none if no budget says anything.
     pub(super) async fn left(
         &self,
-        budgets: &[Budget],
+        budgets: &[DayBudget],
         user: &UserId,
         project: &str,
     ) -> Result<Option<f64>, HubError> {
-        let applies = |budget: &&Budget| {
+        let applies = |budget: &&DayBudget| {
             budget.scope.user.as_ref().is_none_or(|of| of == user)
                 && budget.scope.project.as_ref().is_none_or(|of| of == project)
         };
-        let applying: Vec<Budget> = budgets.iter().filter(applies).cloned().collect();
+        let applying: Vec<DayBudget> = budgets.iter().filter(applies).cloned().collect();
         if applying.is_empty() {
             return Ok(None);
         }

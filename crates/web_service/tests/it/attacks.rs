@@ -1,7 +1,7 @@
 //! Tokens and cookies that are stolen, made up, old, or not meant for what they are shown for.
 
 use serde_json::json;
-use team::{PeopleStore as _, Role, Scope, SecretKind, SecretText, UserChange};
+use team::{PeopleStore as _, Scope, SecretKind, SecretText, TeamRole, UserChange};
 
 use crate::team_service::{Setup, TeamService, add_token, bearer};
 
@@ -200,7 +200,10 @@ async fn the_first_admin_comes_in_by_a_link_that_is_good_once() {
     assert_eq!(service.raw("POST /api/login", &[], &accept).await.status, 200);
     assert_eq!(service.raw("POST /api/login", &[], &accept).await.status, 401);
     let users = service.people.users().await.unwrap();
-    assert_eq!(users.iter().map(|user| user.role).collect::<Vec<_>>(), [Role::Admin, Role::Member]);
+    assert_eq!(
+        users.iter().map(|user| user.role).collect::<Vec<_>>(),
+        [TeamRole::Admin, TeamRole::Member]
+    );
     let other = json!({"role": "member", "projects": ["unknown"]}).to_string();
     assert_eq!(service.raw("POST /api/invitations", &headers, &other).await.status, 404);
 }
@@ -214,7 +217,7 @@ async fn the_last_admin_cannot_lock_everyone_out() {
         assert_eq!(answer.status, 409, "{answer:?}");
     }
     assert_eq!(service.ask("root", &own, r#"{"role": "king"}"#).await.status, 400);
-    let change = UserChange { role: Some(Role::Admin), ..UserChange::default() };
+    let change = UserChange { role: Some(TeamRole::Admin), ..UserChange::default() };
     let (root, ada) = (service.user("root").id.clone(), service.user("ada").id.clone());
     service.people.change_user(&root, &ada, change).await.unwrap();
     service.good("root", &own, r#"{"role": "viewer"}"#).await;

@@ -128,7 +128,7 @@ impl EventReader {
     }
 
     /// Reads to the end, and answers what was left.
-    pub(crate) async fn to_end(mut self) -> String {
+    pub(crate) async fn rest(mut self) -> String {
         assert_eq!(self.until("\u{0}never").await, None);
         self.read
     }

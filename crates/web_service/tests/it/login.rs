@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 use team::oidc::{OidcProvider, OidcSettings};
-use team::{NewInvitation, PeopleStore as _, Role, SecretKind, SecretText};
+use team::{NewInvitation, PeopleStore as _, SecretKind, SecretText, TeamRole};
 use web_service::listen;
 
 use crate::client::Answer;
 use crate::provider::TestProvider;
 use crate::team_service::{Setup, TeamService};
 
-pub(crate) fn settings(issuer: &str, redirect: &str, new_users: Option<Role>) -> OidcSettings {
+pub(crate) fn settings(issuer: &str, redirect: &str, new_users: Option<TeamRole>) -> OidcSettings {
     OidcSettings {
         issuer: issuer.to_owned(),
         client_id: "kiln".to_owned(),
@@ -20,7 +20,7 @@ pub(crate) fn settings(issuer: &str, redirect: &str, new_users: Option<Role>) ->
     }
 }
 
-async fn started(provider: &TestProvider, new_users: Option<Role>) -> TeamService {
+async fn started(provider: &TestProvider, new_users: Option<TeamRole>) -> TeamService {
     let (listeners, site) = listen(([127, 0, 0, 1], 0).into(), None).await.unwrap();
     let settings = settings(&provider.issuer, &format!("{}/", site.url()), new_users);
     let oidc = Some(OidcProvider::new(settings).unwrap());
@@ -56,7 +56,7 @@ async fn me(service: &TeamService, answer: &Answer) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_that_the_provider_knows_logs_in_and_keeps_the_account() {
     let provider = TestProvider::start().await;
-    let service = started(&provider, Some(Role::Viewer)).await;
+    let service = started(&provider, Some(TeamRole::Viewer)).await;
     let ways = service.raw("GET /api/login", &[], "").await.json();
     assert_eq!(ways, json!({"team": true, "provider": provider.issuer}));
     let mut ids = Vec::new();
@@ -79,7 +79,7 @@ async fn a_user_that_the_provider_knows_logs_in_and_keeps_the_account() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_is_of_one_browser_and_good_once() {
     let provider = TestProvider::start().await;
-    let service = started(&provider, Some(Role::Viewer)).await;
+    let service = started(&provider, Some(TeamRole::Viewer)).await;
     let (url, cookie) = begun(&service, &json!({})).await;
     let (_, other_cookie) = begun(&service, &json!({})).await;
     let (code, state) = provider.agree(&url, "grace");
@@ -108,7 +108,7 @@ async fn a_login_is_of_one_browser_and_good_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_of_another_provider_or_an_old_one_is_refused() {
     let provider = TestProvider::start().await;
-    let service = started(&provider, Some(Role::Viewer)).await;
+    let service = started(&provider, Some(TeamRole::Viewer)).await;
     for iss in [Some("https://evil.example"), None] {
         let (url, cookie) = begun(&service, &json!({})).await;
         let (code, state) = provider.agree(&url, "grace");
@@ -127,7 +127,7 @@ async fn an_answer_of_another_provider_or_an_old_one_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_is_not_to_be_believed_logs_no_user_in() {
     let provider = TestProvider::start().await;
-    let service = started(&provider, Some(Role::Admin)).await;
+    let service = started(&provider, Some(TeamRole::Admin)).await;
     let before = service.people.users().await.unwrap().len();
     for claims in [
         json!({"nonce": "of another login"}),
@@ -160,7 +160,7 @@ async fn a_stranger_needs_an_invitation_which_the_provider_has_to_confirm() {
     let secret = SecretText::generate(SecretKind::Invitation).unwrap();
     let new = NewInvitation {
         note: String::new(),
-        role: Role::Approver,
+        role: TeamRole::Approver,
         projects: vec!["web".to_owned()],
         seconds: 60,
         hash: secret.hash(),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::json;
-use team::Role;
+use team::TeamRole;
 use team::oidc::{ClientSecret, OidcProvider, OidcSettings};
 use web_service::listen;
 
@@ -20,6 +20,8 @@ const VARIABLE: &str = "TOOLKILN_TEST_OIDC_PROVIDER";
 struct RealProvider {
     child: Child,
     issuer: String,
+    /// Kept open: a program that cannot write ends.
+    _stdout: BufReader<ChildStdout>,
 }
 
 impl Drop for RealProvider {
@@ -38,9 +40,10 @@ impl RealProvider {
         command.args([script, modules, redirect]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
         let issuer = line.trim().strip_prefix("ready ").expect("a provider").to_owned();
-        Some(Self { child, issuer })
+        Some(Self { child, issuer, _stdout: stdout })
     }
 }
 
@@ -90,7 +93,7 @@ async fn a_user_logs_in_at_a_real_provider() {
         let settings = OidcSettings {
             client_id: id.to_owned(),
             client_secret: secret.map(ClientSecret::new),
-            ..settings(&provider.issuer, &redirect, Some(Role::Member))
+            ..settings(&provider.issuer, &redirect, Some(TeamRole::Member))
         };
         let oidc = Some(OidcProvider::new(settings).unwrap());
         let listener = Some((listeners, site));
@@ -122,7 +125,8 @@ async fn a_user_logs_in_at_a_real_provider() {
         let me = service.raw("GET /api/me", &[&cookie, &origin], "").await.json();
         assert_eq!(me["role"], "member", "{me}");
         // The same code again: the attempt is gone here, and the provider would refuse it too.
-        let again = service.raw(target, &[&cookie], &body.to_string()).await;
+        let attempt = format!("cookie: {}", begun.cookies()[0]);
+        let again = service.raw(target, &[&attempt], &body.to_string()).await;
         assert_eq!(again.status, 401);
     }
 }

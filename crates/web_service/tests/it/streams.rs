@@ -43,7 +43,7 @@ async fn a_role_that_is_taken_away_ends_streams_and_refuses_the_next_request() {
     let pat = format!("PATCH /api/people/{}", service.user("pat").id);
     service.good("root", &pat, &json!({"role": "member"}).to_string()).await;
     // The log of a session that may not be seen any more ends; the other stream goes on without it.
-    log.to_end().await;
+    log.rest().await;
     let closed = events.until("event: closed").await.unwrap();
     assert!(!closed.contains("event: items"), "{closed}");
     assert_eq!(service.ask("pat", &format!("GET /api/sessions/{id}"), "").await.status, 404);
@@ -53,9 +53,26 @@ async fn a_role_that_is_taken_away_ends_streams_and_refuses_the_next_request() {
     // What happens there now is not told.
     service.say("ada", &id, "xylophone").await;
     service.good("root", &pat, &json!({"disabled": true}).to_string()).await;
-    let rest = events.to_end().await;
+    let rest = events.rest().await;
     assert!(!rest.contains("xylophone"), "{rest}");
     assert_eq!(service.ask("pat", "GET /api/me", "").await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_an_agent_ends_with_its_token_and_with_nothing_less() {
+    let service = TeamService::start().await;
+    let body = json!({"name": "agent", "scopes": ["mcp"]}).to_string();
+    let made = service.good("ada", "POST /api/me/tokens", &body).await;
+    let token = crate::team_service::bearer(made["token"].as_str().unwrap());
+    let (status, mut agent) = open(&service.address, "GET /mcp/web", &[&token], "").await;
+    assert_eq!(status, 200);
+    agent.until("web ").await.unwrap();
+    let bob = format!("PATCH /api/people/{}", service.user("bob").id);
+    service.good("root", &bob, r#"{"role": "viewer"}"#).await;
+    let id = made["id"].as_str().unwrap();
+    service.good("ada", &format!("DELETE /api/me/tokens/{id}"), "").await;
+    agent.rest().await;
+    assert_eq!(open(&service.address, "GET /mcp/web", &[&token], "").await.0, 401);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,7 +82,7 @@ async fn a_project_that_is_shared_no_more_is_gone_at_once() {
     let log = service.stream("bob", &format!("/api/sessions/{id}/log")).await;
     let share = format!("/api/projects/web/people/{}", service.user("bob").id);
     service.good("root", &format!("DELETE {share}"), "").await;
-    log.to_end().await;
+    log.rest().await;
     assert_eq!(service.ask("bob", &format!("GET /api/sessions/{id}"), "").await.status, 404);
     let listed = service.good("bob", "GET /api/sessions", "").await;
     assert_eq!(listed["sessions"], json!([]));
@@ -85,7 +102,7 @@ async fn a_session_that_is_shown_and_hidden_again_follows_its_owner() {
     let log = service.stream("vic", &format!("/api/sessions/{id}/log")).await;
     assert_eq!(service.ask("bob", &access, r#"{"visibility": "private"}"#).await.status, 403);
     service.good("ada", &access, r#"{"visibility": "private"}"#).await;
-    log.to_end().await;
+    log.rest().await;
     assert_eq!(service.ask("vic", &one, "").await.status, 404);
     // A copy of a session belongs to whoever has made it.
     service.good("ada", &access, r#"{"visibility": "project"}"#).await;

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use session::{Model, SessionParts, SystemPromptService};
 use store::{SqliteStore, Store};
 use team::{
-    MasterKeys, MemoryPeople, NewToken, NewUser, PeopleStore, ProviderKey, Role, Scope, SecretKind,
-    SecretText, Share, User,
+    MasterKeys, MemoryPeople, NewToken, NewUser, PeopleStore, ProviderKey, Scope, SecretKind,
+    SecretText, Share, TeamRole, User,
 };
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
@@ -94,8 +94,14 @@ struct TestEndpoint(String);
 
 #[async_trait]
 impl AgentEndpoint for TestEndpoint {
-    async fn answer(&self, _: Parts, _: Bytes, may_approve: bool) -> Response<Body> {
-        Response::new(Body::from(format!("{} {may_approve}", self.0)))
+    async fn answer(&self, parts: Parts, _: Bytes, may_approve: bool) -> Response<Body> {
+        let told = format!("{} {may_approve}", self.0);
+        if parts.method == "POST" {
+            return Response::new(Body::from(told));
+        }
+        // Waits for news that never come.
+        let told = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(told)]);
+        Response::new(Body::from_stream(told.chain(futures_util::stream::pending())))
     }
 }
 
@@ -205,13 +211,13 @@ async fn project(
 }
 
 /// The users of a usual service, and the projects that are shared with them.
-const USERS: [(&str, Role, &[&str]); 6] = [
-    ("vic", Role::Viewer, &["web"]),
-    ("ada", Role::Member, &["web", "secret"]),
-    ("bob", Role::Member, &["web"]),
-    ("pat", Role::Approver, &["web"]),
-    ("eve", Role::Approver, &["secret"]),
-    ("root", Role::Admin, &[]),
+const USERS: [(&str, TeamRole, &[&str]); 6] = [
+    ("vic", TeamRole::Viewer, &["web"]),
+    ("ada", TeamRole::Member, &["web", "secret"]),
+    ("bob", TeamRole::Member, &["web"]),
+    ("pat", TeamRole::Approver, &["web"]),
+    ("eve", TeamRole::Approver, &["secret"]),
+    ("root", TeamRole::Admin, &[]),
 ];
 
 impl TeamService {
@@ -343,7 +349,7 @@ pub(crate) fn bearer(token: &str) -> String {
 pub(crate) async fn add_user(
     people: &MemoryPeople,
     name: &str,
-    role: Role,
+    role: TeamRole,
     projects: &[&str],
 ) -> User {
     let new = NewUser { name: name.to_owned(), email: None, identity: None };

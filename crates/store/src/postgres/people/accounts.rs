@@ -39,7 +39,7 @@ impl PostgresDatabase {
         user_of(&mut conn, identity).await
     }
 
-    pub(super) async fn added_user(&self, new: NewUser, role: Role) -> Done<User> {
+    pub(super) async fn added_user(&self, new: NewUser, role: TeamRole) -> Done<User> {
         let mut tx = self.begin_change().await?;
         let user = add(&mut tx, new, role).await?;
         tx.commit().await?;
@@ -108,7 +108,7 @@ impl PostgresDatabase {
         let taken: Option<(String, Vec<String>)> =
             sqlx::query_as(take).bind(hash.as_bytes()).fetch_optional(&mut *tx).await?;
         let Some((role, projects)) = taken else { return Ok(None) };
-        let role: Role = role.parse().map_err(|_| unreadable(&role))?;
+        let role: TeamRole = role.parse().map_err(|_| unreadable(&role))?;
         let known = match &new.identity {
             Some(identity) => user_of(&mut tx, identity).await?,
             None => None,
@@ -140,7 +140,7 @@ async fn user_of(conn: &mut PgConnection, identity: &Identity) -> Done<Option<Us
     row.map(user).transpose()
 }
 
-async fn add(conn: &mut PgConnection, new: NewUser, role: Role) -> Done<User> {
+async fn add(conn: &mut PgConnection, new: NewUser, role: TeamRole) -> Done<User> {
     const INSERT: &str = concat!(
         "INSERT INTO users AS u (id, name, email, role, issuer, subject) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (issuer, subject) DO NOTHING RETURNING ",

@@ -90,10 +90,10 @@ impl PostgresDatabase {
         Ok(tx.commit().await?)
     }
 
-    pub(super) async fn all_budgets(&self) -> Done<Vec<Budget>> {
+    pub(super) async fn all_budgets(&self) -> Done<Vec<DayBudget>> {
         let all = "SELECT user_id, project, usd_per_day FROM budgets ORDER BY user_id, project";
         let rows: Vec<(String, String, f64)> = sqlx::query_as(all).fetch_all(self.pool()).await?;
-        let budget = |(user, project, usd_per_day): (String, String, f64)| Budget {
+        let budget = |(user, project, usd_per_day): (String, String, f64)| DayBudget {
             scope: BudgetScope {
                 user: part(&user).map(UserId::named),
                 project: part(&project).map(str::to_owned),
@@ -103,7 +103,7 @@ impl PostgresDatabase {
         Ok(rows.into_iter().map(budget).collect())
     }
 
-    pub(super) async fn kept_budget(&self, by: &UserId, budget: Budget) -> Done<()> {
+    pub(super) async fn kept_budget(&self, by: &UserId, budget: DayBudget) -> Done<()> {
         let budget = budget.checked()?;
         let mut tx = self.begin().await?;
         let keep = "INSERT INTO budgets (user_id, project, usd_per_day) VALUES ($1, $2, $3) \

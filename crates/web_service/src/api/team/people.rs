@@ -4,7 +4,7 @@ use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use team::{
-    INVITATION_SECONDS, InvitationInfo, NewInvitation, Role, SecretKind, SecretText, User,
+    INVITATION_SECONDS, InvitationInfo, NewInvitation, SecretKind, SecretText, TeamRole, User,
     UserChange,
 };
 
@@ -79,7 +79,7 @@ async fn people(request: Request<Nothing, Nothing>) -> Result<UserList, ApiError
     Ok(UserList { users: users.into_iter().map(ListedUser::from).collect() })
 }
 
-fn role(name: &str) -> Result<Role, ApiError> {
+fn role(name: &str) -> Result<TeamRole, ApiError> {
     name.parse().map_err(|_| ApiError::invalid("a role is viewer, member, approver or admin"))
 }
 

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use team::{Budget, BudgetScope, Role, Spending, UserId};
+use team::{BudgetScope, DayBudget, Spending, TeamRole, UserId};
 
 use super::user;
 use crate::api_error::ApiError;
@@ -63,7 +63,7 @@ struct ListedBudget {
 
 async fn budgets(request: Request<Nothing, Nothing>) -> Result<BudgetList, ApiError> {
     let budgets = user(&request)?.team.people().budgets().await?;
-    let listed = |Budget { scope, usd_per_day }| ListedBudget {
+    let listed = |DayBudget { scope, usd_per_day }| ListedBudget {
         user: scope.user.map(|user| user.to_string()),
         project: scope.project,
         usd_per_day,
@@ -85,7 +85,7 @@ async fn set(request: Request<Nothing, BudgetBody>) -> Result<Nothing, ApiError>
     let asking = user(&request)?;
     let BudgetBody { user, project, usd_per_day } = &request.body;
     let scope = scope(user.as_deref(), project.as_deref());
-    let budget = Budget { scope, usd_per_day: *usd_per_day };
+    let budget = DayBudget { scope, usd_per_day: *usd_per_day };
     asking.team.people().set_budget(asking.id(), budget).await?;
     Ok(Nothing {})
 }
@@ -115,8 +115,9 @@ struct ListedSpending {
 async fn spending(request: Request<Nothing, Nothing>) -> Result<SpendingList, ApiError> {
     let asking = user(&request)?;
     let all = request.app.spent_today().await?.into_iter();
-    let is_seen =
-        |spent: &Spending| asking.role() == Role::Admin || spent.user.as_ref() == Some(asking.id());
+    let is_seen = |spent: &Spending| {
+        asking.role() == TeamRole::Admin || spent.user.as_ref() == Some(asking.id())
+    };
     let listed = |Spending { user, project, usd }| ListedSpending {
         user: user.map(|user| user.to_string()),
         project,
