@@ -45,6 +45,8 @@ use shared_rules::SharedRules;
 /// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
 /// another, and is taken up from the store when it is needed again. A stream can follow all of them.
 const MOST_OPEN: usize = MAX_FOLLOWED;
+/// The same for a replica of a service that many people use, which may have to take up the sessions of others.
+const MOST_TEAM_OPEN: usize = 4096;
 /// Calls by hand of a project at a time, those that wait for an answer included.
 const MOST_BY_HAND: usize = 32;
 
@@ -86,6 +88,12 @@ impl ServedProject {
         let console = Console { approvals, executor, room };
         let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
         Self { name, parts, port, console, rules, agents, agent_executor }
+    }
+
+    /// The tools of one session of the project.
+    pub(crate) async fn tools_for(&self, id: &SessionId) -> Result<ProjectTools, HubError> {
+        let own = self.port.tools_for(id).await?;
+        Ok(own.unwrap_or_else(|| self.parts.tools.clone()))
     }
 
     /// What this session of the project is made of.
@@ -402,7 +410,7 @@ impl SessionHub {
     /// Closes the idle session that was not used for the longest time, if there are too many.
     async fn make_room(&self) -> Result<(), HubError> {
         let mut live = self.live_sessions();
-        if live.len() < MOST_OPEN {
+        if live.len() < if self.is_shared() { MOST_TEAM_OPEN } else { MOST_OPEN } {
             return Ok(());
         }
         live.sort_by_key(|live| live.used());

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::SessionId;
-use tool_system::History;
+use tool_system::{History, ProjectTools};
 
 use super::colours::blocking;
 use super::tools::{CallResult, call_by_hand};
@@ -80,7 +80,7 @@ struct WholeDiff {
 async fn session_diff(request: Request<Nothing, Nothing>) -> Result<WholeDiff, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let project = request.app.hub.project_of(&id).await?;
-    let history = history(&project)?;
+    let history = history_in(project.tools_for(&id).await?)?;
     let app = Arc::clone(&request.app);
     let comparing = move || {
         let diff = history.session_diff(id.as_str())?;
@@ -110,7 +110,7 @@ struct LeftChanged {
 async fn left_changed(request: Request<ChangedQuery, Nothing>) -> Result<LeftChanged, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let project = request.app.hub.project_of(&id).await?;
-    let (history, since) = (history(&project)?, request.query.since);
+    let (history, since) = (history_in(project.tools_for(&id).await?)?, request.query.since);
     let comparing = move || {
         let newest = history.newest()?;
         Ok(LeftChanged { paths: history.left_changed(id.as_str(), since)?, newest })
@@ -238,8 +238,12 @@ async fn redo(request: Request<Nothing, RedoBody>) -> Result<CallResult, ApiErro
 
 /// What was changed in a project. Without a place for its state nothing was.
 fn history(project: &ServedProject) -> Result<History, ApiError> {
-    let history = project.parts.tools.options.history.clone();
-    Ok(history.ok_or_else(|| {
+    history_in(project.parts.tools.clone())
+}
+
+/// What was changed with these tools.
+fn history_in(tools: ProjectTools) -> Result<History, ApiError> {
+    Ok(tools.options.history.ok_or_else(|| {
         let message = "this project has no history";
         ToolError::new(ErrorCode::ExecutionError, message).suggest("Set XDG_STATE_HOME or HOME.")
     })?)

@@ -6,7 +6,7 @@ use context_manager::AgentOptions;
 use protocol::{Content, Rewind};
 use session::{RewindFiles, RewindPoint};
 use store::SessionId;
-use tool_system::ToolExecutor;
+use tool_system::{ExecutorOptions, ToolExecutor};
 
 use super::replicas::OpenSession;
 use super::{
@@ -88,7 +88,12 @@ impl SessionHub {
             images: model.images,
             ..AgentOptions::default()
         };
-        let executor = project.executor().clone();
+        let tools = project.tools_for(id).await?;
+        let executor = tools.executor(ExecutorOptions {
+            role: project.parts.role.clone(),
+            approver: project.approvals().clone(),
+            ..tools.options.clone()
+        });
         Ok((project, executor, options))
     }
 
