@@ -401,6 +401,7 @@ impl SessionHub {
         live.choose(choice);
         live.is_used(self.next_use());
         self.live().insert(live.id().clone(), Arc::clone(&live));
+        self.link().into_iter().for_each(|link| link.forget(live.id()));
         let hub = Arc::downgrade(self);
         live_task::spawn(hub, Arc::clone(&live), session, sources, commands, sharing);
         live.feed().tell();
@@ -475,6 +476,7 @@ impl SessionHub {
 
     /// Tells that a session was deleted.
     fn gone(&self, id: &SessionId) {
+        self.link().into_iter().for_each(|link| link.forget(id));
         if let Some(feed) = self.known_feed(id) {
             feed.deleted();
         }

@@ -160,6 +160,7 @@ async fn what_waits_at_a_replica_that_ends_is_done_by_another(sharing: Sharing) 
     let stage = TwoReplicas::new(sharing, [Reply::Silence, says("Done elsewhere.")]).await?;
     let id = begun(&stage).await;
     stage.first.send(&id, said("Think"), RequestKey::New).await.unwrap();
+    stage.asked(1).await;
     stage.state(&stage.second, &id, LiveState::Working).await;
     let queued = stage.second.send(&id, said("Then this"), RequestKey::New).await.unwrap();
     assert!(matches!(queued, Sent::Queued(_)), "{queued:?}");
@@ -185,6 +186,7 @@ async fn a_replica_that_has_said_goodbye_stops_its_turns(sharing: Sharing) -> Op
     let stage = TwoReplicas::new(sharing, [Reply::Silence, says("Next.")]).await?;
     let id = begun(&stage).await;
     stage.first.send(&id, said("Think"), RequestKey::New).await.unwrap();
+    stage.asked(1).await;
     // As it is when it cannot renew its presence: others may have its sessions from now on.
     stage.first.link().unwrap().exchange.leave().await.unwrap();
     stage.until(&stage.first, "it is left", |hub| hub.live_session(&id).is_none()).await;

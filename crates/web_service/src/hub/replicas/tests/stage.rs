@@ -15,6 +15,7 @@ use serde_json::Value;
 use session::{Model, SessionParts, SystemPromptService};
 use store::{Exchange, PostgresDatabase, PostgresOptions, SessionId, SqliteStore, Store};
 use testkit::Fixture;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
     CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
@@ -48,7 +49,11 @@ pub(super) fn calls(id: &str, tool: &str, arguments: Value) -> Reply {
     Reply::Complete(vec![call, ModelEvent::Done(StopReason::ToolUse)])
 }
 
-struct Scripted(Mutex<VecDeque<Reply>>);
+struct Scripted {
+    replies: Mutex<VecDeque<Reply>>,
+    /// How often it was asked.
+    asked: watch::Sender<usize>,
+}
 
 #[async_trait]
 impl ModelProvider for Scripted {
@@ -57,7 +62,9 @@ impl ModelProvider for Scripted {
     }
 
     async fn stream(&self, _: &ModelRequest) -> Result<ModelStream, ModelError> {
-        match self.0.lock().unwrap().pop_front() {
+        let reply = self.replies.lock().unwrap().pop_front();
+        self.asked.send_modify(|asked| *asked += 1);
+        match reply {
             Some(Reply::Complete(events)) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
             Some(Reply::Silence) => Ok(stream::pending().boxed()),
             None => Err(ModelError::new(ModelErrorKind::InvalidRequest, "the script is over")),
@@ -116,6 +123,7 @@ pub(super) struct TwoReplicas {
     pub(super) project: Fixture,
     pub(super) first: Arc<SessionHub>,
     pub(super) second: Arc<SessionHub>,
+    model: Arc<Scripted>,
     store: Arc<dyn Store>,
     exchange: Arc<dyn Exchange>,
     _database: Option<testkit::PostgresDatabase>,
@@ -168,7 +176,8 @@ impl TwoReplicas {
         replies: impl IntoIterator<Item = Reply>,
     ) -> Option<Self> {
         let project = Fixture::new("//- /notes.txt\nfirst\n");
-        let model = Arc::new(Scripted(Mutex::new(replies.into_iter().collect())));
+        let replies = Mutex::new(replies.into_iter().collect());
+        let model = Arc::new(Scripted { replies, asked: watch::Sender::new(0) });
         let (sides, database) = match sharing {
             Sharing::Memory => (in_memory(&project).await, None),
             Sharing::Postgres => {
@@ -185,12 +194,19 @@ impl TwoReplicas {
             let drain_time = Duration::ZERO;
             SessionHub::shared(vec![served], ReplicaOptions { exchange, drain_time })
         });
-        Some(Self { project, first, second, store, exchange, _database: database })
+        Some(Self { project, first, second, model, store, exchange, _database: database })
     }
 
     /// The log of a session, as it is stored.
     pub(super) async fn log(&self, id: &SessionId) -> Vec<LogEntry> {
         self.store.load(id).await.map(|it| it.entries).unwrap_or_default()
+    }
+
+    /// Waits until the model was asked so often.
+    pub(super) async fn asked(&self, count: usize) {
+        let mut asked = self.model.asked.subscribe();
+        let waiting = asked.wait_for(|asked| *asked >= count);
+        tokio::time::timeout(WATCHDOG, waiting).await.unwrap().unwrap();
     }
 
     /// Waits until a replica shows something.
