@@ -18,7 +18,7 @@ fn said(text: &str) -> Vec<Content> {
 }
 
 fn writing() -> Reply {
-    calls("write", "create_file", serde_json::json!({"path": "new.txt", "content": "once\n"}))
+    calls("write", "append_file", serde_json::json!({"path": "notes.txt", "content": "once\n"}))
 }
 
 /// A session of the first replica that the second one knows of.
@@ -87,7 +87,8 @@ async fn of_two_answers_at_two_replicas_one_counts(sharing: Sharing) -> Option<(
     let (yes, no) = tokio::join!(answered(&stage.first, true), answered(&stage.second, false));
     assert!(yes.is_ok() != no.is_ok(), "{yes:?} {no:?}");
     stage.ended_turns(&id, 1).await;
-    assert_eq!(stage.project.path("new.txt").exists(), yes.is_ok());
+    let written = if yes.is_ok() { "first\nonce\n" } else { "first\n" };
+    assert_eq!(stage.project.read("notes.txt"), written);
     let log = stage.log(&id).await;
     let answers = log.iter().filter(|it| matches!(it.event, SessionEvent::ApprovalAnswered { .. }));
     assert_eq!(answers.count(), 1);
