@@ -142,7 +142,7 @@ impl Crowd {
         Ok(Self { logs, figures, is_over, talkers, watchers })
     }
 
-    /// Lets everybody finish. Answers with what is wrong.
+    /// Lets all clients finish. Answers with what is wrong.
     fn come_to_rest(self, cluster: &Cluster) -> Result<Vec<String>> {
         self.is_over.store(true, Ordering::SeqCst);
         let mut problems = Vec::new();
