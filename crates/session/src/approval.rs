@@ -31,16 +31,16 @@ struct Open {
     asked: ContentHash,
     /// None until it is in the log, so that it is not shown before.
     request: Option<ApprovalRequest>,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<GivenAnswer>,
 }
 
 /// An answer, and the item of the shared inbox that brought it.
-struct Answer {
+struct GivenAnswer {
     response: ApprovalResponse,
     item: Option<i64>,
 }
 
-impl From<ApprovalResponse> for Answer {
+impl From<ApprovalResponse> for GivenAnswer {
     fn from(response: ApprovalResponse) -> Self {
         Self { response, item: None }
     }
@@ -129,11 +129,11 @@ impl ApprovalManager {
         response: ApprovalResponse,
         item: i64,
     ) -> Result<(), NotAsked> {
-        self.settle(request, Answer { response, item: Some(item) })
+        self.settle(request, GivenAnswer { response, item: Some(item) })
     }
 
-    fn settle(&self, request: &ApprovalRequest, answer: Answer) -> Result<(), NotAsked> {
-        let Answer { response, .. } = &answer;
+    fn settle(&self, request: &ApprovalRequest, answer: GivenAnswer) -> Result<(), NotAsked> {
+        let GivenAnswer { response, .. } = &answer;
         let answered = match !response.is_approved() || response.approves(request.proposal_hash) {
             true => self.remove(|open| open.is_about(request)),
             false => None,
@@ -181,8 +181,8 @@ impl ApprovalManager {
     async fn answered(
         &self,
         request: &ApprovalRequest,
-        answered: oneshot::Receiver<Answer>,
-    ) -> Result<Answer, ToolError> {
+        answered: oneshot::Receiver<GivenAnswer>,
+    ) -> Result<GivenAnswer, ToolError> {
         let elsewhere = async {
             let withdrawn = "the question was withdrawn";
             answered.await.map_err(|_| ToolError::new(ErrorCode::Cancelled, withdrawn))
@@ -190,7 +190,7 @@ impl ApprovalManager {
         match &self.approver {
             None => elsewhere.await,
             Some(approver) => tokio::select! {
-                response = approver.decide(request) => response.map(Answer::from),
+                response = approver.decide(request) => response.map(GivenAnswer::from),
                 Ok(answer) = elsewhere => Ok(answer),
             },
         }
@@ -234,7 +234,7 @@ impl Approver for ApprovalManager {
             open.request = Some(request.clone());
         }
         self.changes.send_replace(());
-        let Answer { response, item } = self.answered(request, answered).await?;
+        let GivenAnswer { response, item } = self.answered(request, answered).await?;
         if response.remember.is_some() && response.approves(request.proposal_hash) {
             self.answer_equal(request);
         }

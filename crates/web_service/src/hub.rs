@@ -16,6 +16,7 @@ mod live_task;
 mod project_port;
 mod queue_room;
 mod replicas;
+mod served_project;
 mod session_feed;
 mod shared_rules;
 
@@ -23,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use session::{Session, SessionParts};
+use session::Session;
 use store::SessionId;
 use team::UserId;
 use tokio::sync::watch;
@@ -45,48 +46,14 @@ pub use project_port::{
 };
 pub use replicas::ReplicaOptions;
 pub(crate) use replicas::{OpenSession, QueuedText, ReplicaLink, RequestKey};
+pub use served_project::ServedProject;
 pub(crate) use session_feed::SessionFeed;
-use shared_rules::SharedRules;
 
 /// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
 /// another, and is taken up from the store when it is needed again. A stream can follow all of them.
 const MOST_OPEN: usize = MAX_FOLLOWED;
-/// A project that is served.
-pub struct ServedProject {
-    /// Its name, unique among those that are served.
-    pub name: String,
-    /// What its sessions are made of. Without an approver questions wait for clients.
-    pub parts: SessionParts,
-    /// The rest.
-    pub port: Arc<dyn ProjectPort>,
-    desks: Mutex<HashMap<Option<UserId>, Arc<Desk>>>,
-    rules: Arc<SharedRules>,
-}
-
-impl ServedProject {
-    /// A project under a name.
-    pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
-        let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
-        parts.tools.options.rule_keeper = Some(rules.clone());
-        Self { name, parts, port, desks: Mutex::default(), rules }
-    }
-
-    /// What this session of the project is made of.
-    async fn parts_for(&self, id: &SessionId) -> Result<SessionParts, HubError> {
-        let mut parts = self.parts.clone();
-        if let Some(tools) = self.port.tools_for(id).await? {
-            parts.root = tools.code.workspace().canonical_path().display().to_string();
-            parts.tools = tools;
-            parts.tools.options.rule_keeper = Some(self.rules.clone());
-        }
-        Ok(parts)
-    }
-
-    /// Where calls by hand were made.
-    pub(crate) fn desks(&self) -> Vec<Arc<Desk>> {
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
-    }
-}
+/// The same for a replica of a service that many people use, which may have to take up the sessions of others.
+const MOST_TEAM_OPEN: usize = 4096;
 
 /// Tells readers that something has changed.
 #[derive(Clone, Debug, Default)]
@@ -186,18 +153,7 @@ impl SessionHub {
 
     /// Where a user calls tools by hand; the only one, who has no name, without a team.
     pub(crate) fn desk(&self, project: &ServedProject, user: Option<&UserId>) -> Arc<Desk> {
-        let mut desks = project.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || {
-            let desk = Arc::new(Desk::new(user.cloned(), &project.parts));
-            let (mut changes, signal) = (desk.approvals().changes(), self.signal.clone());
-            tokio::spawn(async move {
-                while changes.changed().await.is_ok() {
-                    signal.tell();
-                }
-            });
-            desk
-        };
-        Arc::clone(desks.entry(user.cloned()).or_insert_with(new))
+        project.desk(user, &self.signal)
     }
 
     /// Sessions belong to these users from now on.
@@ -367,6 +323,7 @@ impl SessionHub {
         live.choose(choice);
         live.is_used(self.next_use());
         self.live().insert(live.id().clone(), Arc::clone(&live));
+        self.link().into_iter().for_each(|link| link.forget(live.id()));
         let hub = Arc::downgrade(self);
         live_task::spawn(hub, Arc::clone(&live), session, sources, commands, sharing);
         live.feed().tell();
@@ -376,7 +333,7 @@ impl SessionHub {
     /// Closes the idle session that was not used for the longest time, if there are too many.
     async fn make_room(&self) -> Result<(), HubError> {
         let mut live = self.live_sessions();
-        if live.len() < MOST_OPEN {
+        if live.len() < if self.is_shared() { MOST_TEAM_OPEN } else { MOST_OPEN } {
             return Ok(());
         }
         live.sort_by_key(|live| live.used());
@@ -440,6 +397,7 @@ impl SessionHub {
 
     /// Tells that a session was deleted.
     fn gone(&self, id: &SessionId) {
+        self.link().into_iter().for_each(|link| link.forget(id));
         if let Some(feed) = self.known_feed(id) {
             feed.deleted();
         }

@@ -25,6 +25,8 @@ const REPLICAS: usize = 3;
 /// How often one is killed, and for how long it stays away.
 const KILL_EVERY: Duration = Duration::from_secs(5);
 const AWAY: Duration = Duration::from_secs(2);
+/// Nothing is measured before.
+const WARM_UP: Duration = Duration::from_secs(15);
 /// How long everything may take to come to rest after the last fault.
 const REST: Duration = Duration::from_secs(90);
 /// From the append to the watcher, where there are no faults.
@@ -75,6 +77,9 @@ pub(crate) fn run(load: &Load) -> Result<ExitCode> {
     let time = Duration::from_secs(load.seconds);
     println!("{} sessions and {} watchers at {REPLICAS} replicas", load.sessions, load.watchers);
 
+    // Every session has had its first turn then, and every watcher its place.
+    thread::sleep(WARM_UP);
+    crowd.figures.take();
     thread::sleep(time);
     let quiet = crowd.figures.take();
     println!("without faults, {} s: {}", load.seconds, quiet.summary());
@@ -137,7 +142,7 @@ impl Crowd {
         Ok(Self { logs, figures, is_over, talkers, watchers })
     }
 
-    /// Lets everybody finish. Answers with what is wrong.
+    /// Lets all clients finish. Answers with what is wrong.
     fn come_to_rest(self, cluster: &Cluster) -> Result<Vec<String>> {
         self.is_over.store(true, Ordering::SeqCst);
         let mut problems = Vec::new();

@@ -80,7 +80,7 @@ struct WholeDiff {
 async fn session_diff(request: Request<Nothing, Nothing>) -> Result<WholeDiff, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let session = request.hub.session(&id, SessionAct::Read).await?;
-    let history = session.history()?;
+    let history = session.history().await?;
     let app = Arc::clone(&request.app);
     let comparing = move || {
         let diff = history.session_diff(id.as_str())?;
@@ -110,7 +110,7 @@ struct LeftChanged {
 async fn left_changed(request: Request<ChangedQuery, Nothing>) -> Result<LeftChanged, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let session = request.hub.session(&id, SessionAct::Read).await?;
-    let (history, since) = (session.history()?, request.query.since);
+    let (history, since) = (session.history().await?, request.query.since);
     let comparing = move || {
         let newest = history.newest()?;
         Ok(LeftChanged { paths: history.left_changed(id.as_str(), since)?, newest })

@@ -58,6 +58,11 @@ impl ReplicaLink {
         self.is_draining.load(Ordering::Acquire)
     }
 
+    /// The session is open here, or nowhere.
+    pub(super) fn forget(&self, id: &SessionId) {
+        self.remote().remove(id);
+    }
+
     fn remote(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<RemoteSession>>> {
         self.remote.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use store::{
     DayStats, DaysFilter, FoundMessages, ListFilter, LogStats, SessionId, SessionInfo, Stats,
     StatsFilter,
 };
-use tool_system::{EntrySummary, Limits, ProjectTools, ToolExecutor};
+use tool_system::{EntrySummary, History, Limits, ProjectTools, ToolExecutor};
 
 use super::{HubView, TeamViewer};
 use crate::api_error::ApiError;
@@ -265,13 +265,15 @@ impl ProjectView {
         Ok(entries.into_iter().filter(is_seen).collect())
     }
 
-    /// What was changed in the project. Without a place for its state nothing was.
-    pub(super) fn history(&self) -> Result<tool_system::History, ApiError> {
-        let history = self.tools().options.history.clone();
-        Ok(history.ok_or_else(|| {
-            let message = "this project has no history";
-            ToolError::new(ErrorCode::ExecutionError, message)
-                .suggest("Set XDG_STATE_HOME or HOME.")
-        })?)
+    fn history(&self) -> Result<History, ApiError> {
+        history_in(self.tools().clone())
     }
+}
+
+/// What was changed with these tools. Without a place for their state nothing was.
+pub(super) fn history_in(tools: ProjectTools) -> Result<History, ApiError> {
+    Ok(tools.options.history.ok_or_else(|| {
+        let message = "this project has no history";
+        ToolError::new(ErrorCode::ExecutionError, message).suggest("Set XDG_STATE_HOME or HOME.")
+    })?)
 }

@@ -7,8 +7,9 @@ use protocol::{Content, Rewind};
 use session::{RewindFiles, RewindPoint};
 use store::{SessionId, SessionInfo};
 use team::{UserId, Visibility};
-use tool_system::{History, ToolExecutor};
+use tool_system::{ExecutorOptions, History, ToolExecutor};
 
+use super::project_view::history_in;
 use super::{HubView, ProjectView, SeenInfo};
 use crate::api::{ListedSession, SessionBrief};
 use crate::api_error::ApiError;
@@ -73,7 +74,13 @@ impl SessionView {
             images: model.images,
             ..AgentOptions::default()
         };
-        Ok((self.project().desk().executor().clone(), options))
+        let tools = self.project.tools_for(&self.id).await?;
+        let executor = tools.executor(ExecutorOptions {
+            role: self.project.parts.role.clone(),
+            approver: self.project().desk().approvals().clone(),
+            ..tools.options.clone()
+        });
+        Ok((executor, options))
     }
 
     /// Whether the client may spend more.
@@ -187,8 +194,8 @@ impl SessionView {
     }
 
     /// What was changed in its project; to be asked for this session only.
-    pub(crate) fn history(&self) -> Result<History, ApiError> {
-        self.project().history()
+    pub(crate) async fn history(&self) -> Result<History, ApiError> {
+        history_in(self.project.tools_for(&self.id).await?)
     }
 
     /// The user that began it, and who sees it; none without a team.

@@ -1,4 +1,4 @@
-//! Somebody who says something, waits for the end of the turn, thinks, and says something again.
+//! A client that says something, waits for the end of the turn and for a while, and says something again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::cluster::Cluster;
 use super::watcher::SessionLog;
 
-/// How long somebody thinks before the next message.
+/// How long it waits before the next message.
 const THINKING: Duration = Duration::from_secs(10);
 /// How long a message may take to be taken, and a turn to end, with a replica that dies in between.
 const PATIENCE: Duration = Duration::from_secs(60);

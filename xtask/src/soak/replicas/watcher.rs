@@ -1,4 +1,4 @@
-//! Somebody who follows the log of a session, at whichever replica there is.
+//! A client that follows the log of a session, at whichever replica there is.
 
 use std::io::BufRead as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -221,7 +221,7 @@ impl SessionHub {
         Err(HubError::NoAnswer)
     }
 
-    /// Has somebody look into the inbox: the holder, or this replica if there is none.
+    /// Has a replica look into the inbox: the holder, or this one if there is none.
     async fn have_taken(
         self: &Arc<Self>,
         link: &ReplicaLink,

@@ -16,7 +16,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// What all replicas show of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Standing {
+pub(super) struct SessionStanding {
     /// None once it was closed.
     pub(super) brief: Option<SessionBrief>,
     /// The last entry before it was opened.
@@ -36,7 +36,7 @@ pub(crate) struct QueuedText {
     pub(crate) text: String,
 }
 
-impl Standing {
+impl SessionStanding {
     fn of(live: &LiveSession) -> Self {
         let waiting = live.queue().into_iter().filter(|queued| live.waits(queued.id));
         let queue = waiting.map(|it| QueuedText { id: it.id, text: text_of(&it.content) });
@@ -63,7 +63,7 @@ impl Standing {
 
 /// Publishes what a session does at this moment.
 pub(super) async fn publish_now(link: &ReplicaLink, live: &LiveSession) -> Result<(), HubError> {
-    match Standing::of(live).write(link, live.id()).await {
+    match SessionStanding::of(live).write(link, live.id()).await {
         true => Ok(()),
         false => Err(HubError::Closing),
     }
@@ -76,7 +76,7 @@ pub(in crate::hub) async fn publish(link: Arc<ReplicaLink>, live: Arc<LiveSessio
     let mut published = None;
     loop {
         changes.borrow_and_update();
-        let standing = Standing::of(&live);
+        let standing = SessionStanding::of(&live);
         if published.as_ref() != Some(&standing) && standing.write(&link, live.id()).await {
             published = Some(standing.clone());
         }
@@ -88,7 +88,7 @@ pub(in crate::hub) async fn publish(link: Arc<ReplicaLink>, live: Arc<LiveSessio
             () = tokio::time::sleep(AGAIN), if !is_published => {}
         }
     }
-    Standing::closed(&live).write(&link, live.id()).await;
+    SessionStanding::closed(&live).write(&link, live.id()).await;
 }
 
 impl ReplicaLink {
@@ -96,7 +96,8 @@ impl ReplicaLink {
     pub(in crate::hub) async fn choice_of(&self, id: &SessionId) -> Result<AgentNames, HubError> {
         let standings = self.exchange.standing(std::slice::from_ref(id)).await?;
         let standing = standings.into_iter().next().map(|(_, value)| value);
-        let standing: Option<Standing> = standing.and_then(|it| serde_json::from_value(it).ok());
+        let standing: Option<SessionStanding> =
+            standing.and_then(|it| serde_json::from_value(it).ok());
         Ok(standing.unwrap_or_default().choice)
     }
 }
@@ -106,7 +107,7 @@ pub(crate) struct RemoteSession {
     id: SessionId,
     project: Arc<ServedProject>,
     brief: SessionBrief,
-    pub(super) standing: Standing,
+    pub(super) standing: SessionStanding,
     /// The open questions, with the places of the entries that ask them.
     questions: Vec<(u64, Arc<ApprovalRequest>)>,
 }
@@ -117,7 +118,7 @@ impl RemoteSession {
     pub(super) async fn read(
         id: SessionId,
         project: Arc<ServedProject>,
-        standing: Standing,
+        standing: SessionStanding,
         known: Option<&RemoteSession>,
     ) -> Option<Self> {
         let brief = standing.brief.clone()?;

@@ -9,7 +9,7 @@ use protocol::{ApprovalResponse, Content, SessionEvent, TurnEnd};
 use session::RewindFiles;
 use store::SessionId;
 
-use self::stage::{Reply, TwoReplicas, calls, says};
+use self::stage::{Reply, Sharing, TwoReplicas, calls, says};
 use super::{OpenSession, RequestKey};
 use crate::hub::{AgentNames, HubError, LiveState, Sent};
 
@@ -18,7 +18,7 @@ fn said(text: &str) -> Vec<Content> {
 }
 
 fn writing() -> Reply {
-    calls("write", "create_file", serde_json::json!({"path": "new.txt", "content": "once\n"}))
+    calls("write", "append_file", serde_json::json!({"path": "notes.txt", "content": "once\n"}))
 }
 
 /// A session of the first replica that the second one knows of.
@@ -29,9 +29,10 @@ async fn begun(stage: &TwoReplicas) -> SessionId {
     id
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_message_to_one_replica_runs_on_the_one_that_has_the_session() {
-    let stage = TwoReplicas::new([says("Hello."), says("Again.")]).await;
+async fn a_message_to_one_replica_runs_on_the_one_that_has_the_session(
+    sharing: Sharing,
+) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [says("Hello."), says("Again.")]).await?;
     let id = begun(&stage).await;
     let sent = stage.second.send(&id, said("Hi"), RequestKey::New).await.unwrap();
     assert!(matches!(sent, Sent::Written(_)), "{sent:?}");
@@ -48,11 +49,11 @@ async fn a_message_to_one_replica_runs_on_the_one_that_has_the_session() {
     while feed.with(|feed| feed.through()) < last {
         changes.changed().await.unwrap();
     }
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_named_message_that_is_sent_twice_is_said_once() {
-    let stage = TwoReplicas::new([says("Hello.")]).await;
+async fn a_named_message_that_is_sent_twice_is_said_once(sharing: Sharing) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [says("Hello.")]).await?;
     let id = begun(&stage).await;
     let key = || RequestKey::Named("k-1".to_owned());
     let one = stage.second.send(&id, said("Hi"), key()).await.unwrap();
@@ -62,11 +63,11 @@ async fn a_named_message_that_is_sent_twice_is_said_once() {
     let log = stage.log(&id).await;
     let messages = log.iter().filter(|it| matches!(it.event, SessionEvent::UserMessage { .. }));
     assert_eq!(messages.count(), 1);
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn of_two_answers_at_two_replicas_one_counts() {
-    let stage = TwoReplicas::new([writing(), says("Written.")]).await;
+async fn of_two_answers_at_two_replicas_one_counts(sharing: Sharing) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [writing(), says("Written.")]).await?;
     let id = begun(&stage).await;
     stage.second.send(&id, said("Write"), RequestKey::New).await.unwrap();
     stage.questions(&stage.first, &id, 1).await;
@@ -86,16 +87,19 @@ async fn of_two_answers_at_two_replicas_one_counts() {
     let (yes, no) = tokio::join!(answered(&stage.first, true), answered(&stage.second, false));
     assert!(yes.is_ok() != no.is_ok(), "{yes:?} {no:?}");
     stage.ended_turns(&id, 1).await;
-    assert_eq!(stage.project.path("new.txt").exists(), yes.is_ok());
+    let written = if yes.is_ok() { "first\nonce\n" } else { "first\n" };
+    assert_eq!(stage.project.read("notes.txt"), written);
     let log = stage.log(&id).await;
     let answers = log.iter().filter(|it| matches!(it.event, SessionEvent::ApprovalAnswered { .. }));
     assert_eq!(answers.count(), 1);
     stage.questions(&stage.second, &id, 0).await;
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn messages_wait_are_taken_back_and_the_turn_is_interrupted_from_elsewhere() {
-    let stage = TwoReplicas::new([Reply::Silence]).await;
+async fn messages_wait_are_taken_back_and_the_turn_is_interrupted_from_elsewhere(
+    sharing: Sharing,
+) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [Reply::Silence]).await?;
     let id = begun(&stage).await;
     stage.second.send(&id, said("Think"), RequestKey::New).await.unwrap();
     stage.state(&stage.second, &id, LiveState::Working).await;
@@ -113,11 +117,13 @@ async fn messages_wait_are_taken_back_and_the_turn_is_interrupted_from_elsewhere
     assert!(!stage.second.interrupt(&id).await.unwrap());
     let log = stage.log(&id).await;
     assert_eq!(log.last().unwrap().event, SessionEvent::TurnEnded(TurnEnd::Cancelled));
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_goes_back_is_changed_and_is_deleted_from_elsewhere() {
-    let stage = TwoReplicas::new([says("Hello.")]).await;
+async fn a_session_goes_back_is_changed_and_is_deleted_from_elsewhere(
+    sharing: Sharing,
+) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [says("Hello.")]).await?;
     let id = begun(&stage).await;
     let Sent::Written(sequence) =
         stage.second.send(&id, said("Hi"), RequestKey::New).await.unwrap()
@@ -139,22 +145,23 @@ async fn a_session_goes_back_is_changed_and_is_deleted_from_elsewhere() {
     assert_eq!(live.executor().role().name(), "planner");
     stage.second.delete(&id).await.unwrap();
     assert!(matches!(stage.second.project_of(&id).await, Err(HubError::UnknownSession { .. })));
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_is_open_elsewhere_is_deleted_there() {
-    let stage = TwoReplicas::new([]).await;
+async fn a_session_that_is_open_elsewhere_is_deleted_there(sharing: Sharing) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, []).await?;
     let id = begun(&stage).await;
     stage.second.delete(&id).await.unwrap();
     assert!(stage.first.live_session(&id).is_none());
     assert!(stage.log(&id).await.is_empty());
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_waits_at_a_replica_that_ends_is_done_by_another() {
-    let stage = TwoReplicas::new([Reply::Silence, says("Done elsewhere.")]).await;
+async fn what_waits_at_a_replica_that_ends_is_done_by_another(sharing: Sharing) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [Reply::Silence, says("Done elsewhere.")]).await?;
     let id = begun(&stage).await;
     stage.first.send(&id, said("Think"), RequestKey::New).await.unwrap();
+    stage.asked(1).await;
     stage.state(&stage.second, &id, LiveState::Working).await;
     let queued = stage.second.send(&id, said("Then this"), RequestKey::New).await.unwrap();
     assert!(matches!(queued, Sent::Queued(_)), "{queued:?}");
@@ -173,13 +180,51 @@ async fn what_waits_at_a_replica_that_ends_is_done_by_another() {
             hub.open_session(&id).is_some_and(is_elsewhere)
         })
         .await;
+    Some(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_replica_that_has_lost_its_presence_stops_its_turns() {
-    let stage = TwoReplicas::new([Reply::Silence]).await;
+async fn a_replica_that_has_said_goodbye_stops_its_turns(sharing: Sharing) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, [Reply::Silence, says("Next.")]).await?;
     let id = begun(&stage).await;
     stage.first.send(&id, said("Think"), RequestKey::New).await.unwrap();
-    stage.exchanges[0].lose();
+    stage.asked(1).await;
+    // As it is when it cannot renew its presence: others may have its sessions from now on.
+    stage.first.link().unwrap().exchange.leave().await.unwrap();
     stage.until(&stage.first, "it is left", |hub| hub.live_session(&id).is_none()).await;
+    stage.second.send(&id, said("Next"), RequestKey::New).await.unwrap();
+    stage.ended_turns(&id, 2).await;
+    assert!(stage.second.live_session(&id).is_some());
+    Some(())
+}
+
+/// Each story once in memory and once on a real PostgreSQL.
+macro_rules! on_both {
+    ($($story:ident),* $(,)?) => {
+        mod in_memory {
+            use super::*;
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $story() {
+                super::$story(Sharing::Memory).await.unwrap();
+            })*
+        }
+        mod in_postgres {
+            use super::*;
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $story() {
+                // Left out where there is no PostgreSQL.
+                let _ = super::$story(Sharing::Postgres).await;
+            })*
+        }
+    };
+}
+
+on_both! {
+    a_message_to_one_replica_runs_on_the_one_that_has_the_session,
+    a_named_message_that_is_sent_twice_is_said_once,
+    of_two_answers_at_two_replicas_one_counts,
+    messages_wait_are_taken_back_and_the_turn_is_interrupted_from_elsewhere,
+    a_session_goes_back_is_changed_and_is_deleted_from_elsewhere,
+    a_session_that_is_open_elsewhere_is_deleted_there,
+    what_waits_at_a_replica_that_ends_is_done_by_another,
+    a_replica_that_has_said_goodbye_stops_its_turns,
 }

@@ -9,7 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::ReplicaLink;
-use super::standing::{RemoteSession, Standing};
+use super::standing::{RemoteSession, SessionStanding};
 use crate::hub::{ServedProject, SessionHub};
 
 /// How often everything is looked at, since hints may be lost.
@@ -144,7 +144,7 @@ impl SessionHub {
         }
         let Ok(standings) = link.exchange.standing(&sessions).await else { return };
         for (id, value) in standings {
-            let Ok(standing) = serde_json::from_value::<Standing>(value) else { continue };
+            let Ok(standing) = serde_json::from_value::<SessionStanding>(value) else { continue };
             let known = link.remote().get(&id).cloned();
             if known.as_ref().is_some_and(|known| known.standing == standing) {
                 continue;

@@ -71,9 +71,9 @@ impl SharedMemory {
 
 /// One replica.
 pub(super) struct MemoryExchange {
-    pub(super) shared: Arc<SharedMemory>,
-    pub(super) store: Arc<dyn Store>,
-    pub(super) name: &'static str,
+    shared: Arc<SharedMemory>,
+    store: Arc<dyn Store>,
+    name: &'static str,
     lost: CancellationToken,
 }
 
@@ -85,11 +85,6 @@ impl MemoryExchange {
     ) -> Arc<Self> {
         let lost = CancellationToken::new();
         Arc::new(Self { shared: Arc::clone(shared), store, name, lost })
-    }
-
-    /// Others may take the sessions of this replica from now on.
-    pub(super) fn lose(&self) {
-        self.lost.cancel();
     }
 }
 
@@ -211,7 +206,7 @@ impl Exchange for MemoryExchange {
     }
 
     async fn leave(&self) -> Result<(), StoreError> {
-        self.lose();
+        self.lost.cancel();
         Ok(())
     }
 

@@ -13,8 +13,9 @@ use futures_util::{StreamExt as _, stream};
 use protocol::{AgentRole, LogEntry, SessionEvent, ToolCall, ToolError};
 use serde_json::Value;
 use session::{Model, SessionParts, SystemPromptService};
-use store::{SessionId, SqliteStore, Store};
+use store::{Exchange, PostgresDatabase, PostgresOptions, SessionId, SqliteStore, Store};
 use testkit::Fixture;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
     CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
@@ -48,7 +49,11 @@ pub(super) fn calls(id: &str, tool: &str, arguments: Value) -> Reply {
     Reply::Complete(vec![call, ModelEvent::Done(StopReason::ToolUse)])
 }
 
-struct Scripted(Mutex<VecDeque<Reply>>);
+struct Scripted {
+    replies: Mutex<VecDeque<Reply>>,
+    /// How often it was asked.
+    asked: watch::Sender<usize>,
+}
 
 #[async_trait]
 impl ModelProvider for Scripted {
@@ -57,7 +62,9 @@ impl ModelProvider for Scripted {
     }
 
     async fn stream(&self, _: &ModelRequest) -> Result<ModelStream, ModelError> {
-        match self.0.lock().unwrap().pop_front() {
+        let reply = self.replies.lock().unwrap().pop_front();
+        self.asked.send_modify(|asked| *asked += 1);
+        match reply {
             Some(Reply::Complete(events)) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
             Some(Reply::Silence) => Ok(stream::pending().boxed()),
             None => Err(ModelError::new(ModelErrorKind::InvalidRequest, "the script is over")),
@@ -128,33 +135,90 @@ pub(super) struct TwoReplicas {
     pub(super) project: Fixture,
     pub(super) first: Arc<SessionHub>,
     pub(super) second: Arc<SessionHub>,
-    pub(super) exchanges: [Arc<MemoryExchange>; 2],
+    model: Arc<Scripted>,
+    store: Arc<dyn Store>,
+    exchange: Arc<dyn Exchange>,
+    _database: Option<testkit::PostgresDatabase>,
+}
+
+/// What the replicas share.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sharing {
+    /// Memory, and a store of SQLite.
+    Memory,
+    /// A real PostgreSQL.
+    Postgres,
+}
+
+/// A replica's own way to what they share.
+type Side = (Arc<dyn Store>, Arc<dyn Exchange>);
+
+async fn in_memory(project: &Fixture) -> [Side; 2] {
+    let file = project.root().with_file_name("sessions.db");
+    let open = || async { Arc::new(SqliteStore::open(&file).await.unwrap()) as Arc<dyn Store> };
+    let shared = SharedMemory::new(open().await);
+    let (first, second) = (open().await, open().await);
+    ["first", "second"]
+        .into_iter()
+        .zip([first, second])
+        .map(|(name, store)| {
+            let exchange: Arc<dyn Exchange> =
+                MemoryExchange::new(&shared, Arc::clone(&store), name);
+            (store, exchange)
+        })
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("two sides"))
+}
+
+async fn in_postgres(url: &str) -> [Side; 2] {
+    let open = |name: &'static str| async move {
+        let options = PostgresOptions::new(url, name);
+        let database = PostgresDatabase::open(options).await.unwrap();
+        let store: Arc<dyn Store> = Arc::new(database.store("project"));
+        (store, Arc::new(database) as Arc<dyn Exchange>)
+    };
+    [open("first").await, open("second").await]
 }
 
 impl TwoReplicas {
-    /// The replicas have one model, which gives these replies to whichever asks.
-    pub(super) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+    /// The replicas have one model, which gives these replies to whichever asks. None where there is no PostgreSQL.
+    pub(super) async fn new(
+        sharing: Sharing,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> Option<Self> {
         let project = Fixture::new("//- /notes.txt\nfirst\n");
-        let model = Arc::new(Scripted(Mutex::new(replies.into_iter().collect())));
-        let file = project.root().with_file_name("sessions.db");
-        let open = || async { Arc::new(SqliteStore::open(&file).await.unwrap()) as Arc<dyn Store> };
-        let shared = SharedMemory::new(open().await);
-        let exchanges = [
-            MemoryExchange::new(&shared, open().await, "first"),
-            MemoryExchange::new(&shared, open().await, "second"),
-        ];
-        let [first, second] = exchanges.each_ref().map(|exchange| {
-            let parts = parts(&project, &model, exchange);
+        let replies = Mutex::new(replies.into_iter().collect());
+        let model = Arc::new(Scripted { replies, asked: watch::Sender::new(0) });
+        let (sides, database) = match sharing {
+            Sharing::Memory => (in_memory(&project).await, None),
+            Sharing::Postgres => {
+                let database = testkit::Postgres::shared()?.database();
+                (in_postgres(database.url()).await, Some(database))
+            }
+        };
+        let (store, exchange) = sides[1].clone();
+        let mut state = 0;
+        let [first, second] = sides.map(|(store, exchange)| {
+            state += 1;
+            let parts = parts(&project, &model, store, &format!("state-{state}"));
             let served = ServedProject::new("project".to_owned(), parts, Arc::new(Bare));
-            let (exchange, drain_time) = (exchange.clone(), Duration::ZERO);
+            let drain_time = Duration::ZERO;
             SessionHub::shared(vec![served], ReplicaOptions { exchange, drain_time })
         });
-        Self { project, first, second, exchanges }
+        Some(Self { project, first, second, model, store, exchange, _database: database })
     }
 
     /// The log of a session, as it is stored.
     pub(super) async fn log(&self, id: &SessionId) -> Vec<LogEntry> {
-        self.exchanges[1].store.load(id).await.map(|it| it.entries).unwrap_or_default()
+        self.store.load(id).await.map(|it| it.entries).unwrap_or_default()
+    }
+
+    /// Waits until the model was asked so often.
+    pub(super) async fn asked(&self, count: usize) {
+        let mut asked = self.model.asked.subscribe();
+        let waiting = asked.wait_for(|asked| *asked >= count);
+        tokio::time::timeout(WATCHDOG, waiting).await.unwrap().unwrap();
     }
 
     /// Waits until a replica shows something.
@@ -194,7 +258,7 @@ impl TwoReplicas {
 
     /// Waits until so many turns have ended.
     pub(super) async fn ended_turns(&self, id: &SessionId, count: usize) {
-        let mut hints = store::Exchange::hints(&*self.exchanges[1]);
+        let mut hints = self.exchange.hints();
         let waiting = async {
             loop {
                 let log = self.log(id).await;
@@ -202,16 +266,22 @@ impl TwoReplicas {
                 if ended.count() >= count {
                     return;
                 }
-                hints.recv().await.unwrap();
+                // One that was missed is as good as any.
+                let _ = hints.recv().await;
             }
         };
         tokio::time::timeout(WATCHDOG, waiting).await.unwrap();
     }
 }
 
-fn parts(project: &Fixture, model: &Arc<Scripted>, exchange: &Arc<MemoryExchange>) -> SessionParts {
+fn parts(
+    project: &Fixture,
+    model: &Arc<Scripted>,
+    store: Arc<dyn Store>,
+    state: &str,
+) -> SessionParts {
     let workspace = Arc::new(Workspace::open(project.root()).unwrap());
-    let state = project.root().with_file_name(format!("state-{}", exchange.name));
+    let state = project.root().with_file_name(state);
     let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
     let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
     let tools = ProjectTools {
@@ -227,7 +297,7 @@ fn parts(project: &Fixture, model: &Arc<Scripted>, exchange: &Arc<MemoryExchange
     SessionParts {
         observers: Vec::new(),
         exchange: None,
-        store: Arc::clone(&exchange.store),
+        store,
         tools,
         approver: None,
         root: "/project".to_owned(),
