@@ -213,7 +213,9 @@ pub(crate) fn debian_sources(cache: &Path, packages: &[(&str, &str)]) -> Result<
                 is_listed = true;
             }
             let mut download = apt();
-            download.args(["source", "--download-only"]).arg(format!("{name}={version}"));
+            download
+                .args(["source", "--download-only", "--tar-only"])
+                .arg(format!("{name}={version}"));
             output(download.current_dir(&place))?;
             let archives = fs::read_dir(&place).context("cannot list sources")?;
             for archive in archives.flatten().map(|entry| entry.path()) {

@@ -78,6 +78,15 @@ impl Language {
         Language::of(path).filter(|language| language.grammar().is_some())
     }
 
+    /// Whether the grammar of a file is built in, or only its first line tells: a script may have no
+    /// ending.
+    pub(crate) fn may_be_parsed(path: &RelPath) -> bool {
+        match Language::of(path) {
+            Some(language) => language.grammar().is_some(),
+            None => path.extension().is_none(),
+        }
+    }
+
     /// The language of a file by its name and, where the name does not decide, by its text: the
     /// first line of a script names its interpreter, and a header may be C++. `text` is the file or
     /// as much of its beginning as is at hand. A header that could be either is taken for C; see

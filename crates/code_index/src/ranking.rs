@@ -81,6 +81,8 @@ pub struct RankedFiles {
     pub total: u64,
     /// Files that there are.
     pub files_searched: u64,
+    /// Words of the query that are beyond what is looked for.
+    pub words_left_out: usize,
     /// Files above the size limit: how many, and the first of them by path.
     pub too_large: (u64, Vec<RelPath>),
     /// What the walk covered.
@@ -132,7 +134,9 @@ pub fn search_ranked(
     let unread = unread.filter(|nominees| nominees.count() > MAX_READ);
     let total = unread.map_or(files.len(), Nominees::count) as u64;
     let having = unread.map(|nominees| nominees.having(&files));
-    let mut ranked = RankedFiles { files_searched: all, total, walk, ..RankedFiles::default() };
+    let words_left_out = question.left_out;
+    let mut ranked =
+        RankedFiles { files_searched: all, total, words_left_out, walk, ..RankedFiles::default() };
     ranked.too_large = (too_large.len() as u64, too_large.into_iter().take(MAX_NAMED).collect());
     let scoring = Scoring::new(query.weights, &scanner.terms, &files, all, having.as_deref());
     for (score, path) in best_files(&scoring, files, scope.max_results) {

@@ -142,9 +142,8 @@ impl IndexShared {
         let max = self.options.max_file_bytes;
         let mut different = BTreeSet::new();
         self.state().files.for_each_stamp(|path, stamp| {
-            let is_parsed = |path: &RelPath| Language::parsed(path).is_some();
             let Ok(path) = RelPath::from_bytes(path) else { return };
-            if is_parsed(&path)
+            if Language::may_be_parsed(&path)
                 && (stamp.size <= max || stamp == IndexStamp::UNSETTLED)
                 && !known.get(&path).is_some_and(|known| looks_like(known, &stamp))
             {

@@ -38,7 +38,7 @@ use crate::symbols::SymbolKind;
 /// Names in a block: few enough to be read through, many enough to share their beginnings.
 const NAMES_PER_BLOCK: usize = 16;
 /// What the file ends with: the kind of file and the version of its form.
-const MAGIC: [u8; 8] = *b"TKsyms\x00\x03";
+const MAGIC: [u8; 8] = *b"TKsyms\x00\x04";
 /// Numbers in the footer, eight bytes each.
 const FOOTER_NUMBERS: usize = 6;
 const FOOTER_BYTES: usize = FOOTER_NUMBERS * 8 + MAGIC.len();

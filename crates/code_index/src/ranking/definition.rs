@@ -78,7 +78,9 @@ pub(super) fn is_definition(text: &[u8], at: usize) -> bool {
     let from = at.saturating_sub(MAX_LINE);
     let start = memchr::memrchr(b'\n', &text[from..at]).map_or(from, |end| from + end + 1);
     let name = (start..at).rev().find(|&at| !is_identifier(text[at])).map_or(start, |at| at + 1);
-    let end = (at..text.len()).find(|&at| !is_identifier(text[at])).unwrap_or(text.len());
+    // A text can be one identifier of a megabyte, such as a number in hexadecimal digits.
+    let far = text.len().min(at + MAX_LINE);
+    let end = (at..far).find(|&at| !is_identifier(text[at])).unwrap_or(far);
     let before = text[start..name].trim_ascii_end();
     let last = last_word(before);
     if KEYWORDS.contains(&last) {
@@ -179,5 +181,12 @@ mod tests {
                 assert_eq!(is_definition(text.as_bytes(), at), expected, "{line}");
             }
         }
+    }
+    /// A number of a megabyte has many hits; each must not look at all of it.
+    #[test]
+    fn a_name_is_looked_at_as_far_as_a_line() {
+        let of_length = |length: usize| format!("{}() {{\n", "a".repeat(length));
+        assert!(is_definition(of_length(MAX_LINE - 1).as_bytes(), 0));
+        assert!(!is_definition(of_length(MAX_LINE + 1).as_bytes(), 0));
     }
 }

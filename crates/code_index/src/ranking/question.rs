@@ -2,10 +2,13 @@
 
 use super::synonyms::synonyms;
 use super::weights::RankingWeights;
-use super::words::{is_identifier, parts, stem};
+use super::words::{is_identifier, is_unspaced, parts, stem};
 
-/// The most words of a query that count.
+/// The most words of a query that count, after those that say nothing are left out.
 const MAX_WORDS: usize = 12;
+/// The most bytes of a word that count. What is longer is no name: what is looked for is kept as tables
+/// whose size grows with it.
+const MAX_WORD_BYTES: usize = 200;
 /// The most terms, so that a set of them fits into 32 bits.
 pub(super) const MAX_TERMS: usize = 32;
 /// How much a synonym counts beside the word itself.
@@ -165,6 +168,8 @@ const DATA_WORDS: &[&str] =
 pub(super) struct Question {
     pub(super) terms: Vec<Term>,
     pub(super) asks_for: AsksFor,
+    /// Words that would say something, but are beyond what is looked for.
+    pub(super) left_out: usize,
 }
 
 /// What a query is about besides code. All of it stands behind code otherwise.
@@ -207,28 +212,33 @@ pub(super) enum FormKind {
 impl Question {
     /// Takes a query apart. `natural` says that it is in everyday words.
     pub(super) fn new(query: &str, natural: bool, weights: &RankingWeights) -> Question {
-        let tokens: Vec<&str> = tokens(query).take(MAX_WORDS).collect();
-        let is_stop = |word: &str| STOP_WORDS.contains(&word.to_lowercase().as_str());
-        let mut kept: Vec<&str> = tokens.iter().copied().filter(|word| !is_stop(word)).collect();
+        let is_stop = |word: &str| STOP_WORDS.iter().any(|stop| stop.eq_ignore_ascii_case(word));
+        let mut telling = tokens(query).filter(|word| !is_stop(word));
+        let mut kept: Vec<&str> = telling.by_ref().take(MAX_WORDS).collect();
+        let mut left_out = telling.count();
         if kept.is_empty() {
-            kept = tokens;
+            let mut all = tokens(query);
+            kept = all.by_ref().take(MAX_WORDS).collect();
+            left_out = all.count();
         }
         let words: Vec<(&str, Vec<&str>)> =
-            kept.iter().map(|token| (*token, parts(token))).collect();
-        let mut question = Question { terms: Vec::new(), asks_for: AsksFor::new(query, &words) };
+            kept.iter().map(|token| (*token, asked_parts(token))).collect();
+        let asks_for = AsksFor::new(query, &words);
+        let mut question = Question { terms: Vec::new(), asks_for, left_out };
         for (token, parts) in &words {
             for part in parts {
                 question.add(word_term(part, natural, weights));
             }
-            if parts.len() > 1 {
+            if parts.len() > 1 && !parts.iter().any(|part| is_run(part)) {
                 question.add(compound(parts, Some(token), weights.identifier));
             }
         }
         let all: Vec<&str> = words.iter().flat_map(|(_, parts)| parts.iter().copied()).collect();
-        for pair in all.windows(2) {
+        let spaced = |pair: &&[&str]| !pair.iter().any(|part| is_run(part));
+        for pair in all.windows(2).filter(spaced) {
             question.add(compound(pair, None, weights.neighbours));
         }
-        if all.len() == 3 {
+        if all.len() == 3 && spaced(&&all[..]) {
             question.add(compound(&all, None, weights.neighbours));
         }
         question
@@ -259,7 +269,8 @@ impl AsksFor {
             tests: has(&["test", "spec", "testing"]),
             prose: has(PROSE_WORDS),
             data: has(DATA_WORDS),
-            files: names.filter(|name| name.contains(['.', '/'])).collect(),
+            // Each is compared with every path.
+            files: names.filter(|name| name.contains(['.', '/'])).take(MAX_WORDS).collect(),
         }
     }
 }
@@ -273,7 +284,43 @@ fn tokens(query: &str) -> impl Iterator<Item = &str> {
     query
         .split(move |character| !is_part(character))
         .map(|token| token.trim_matches(['-', '_', '$']))
+        .map(|token| &token[..token.floor_char_boundary(MAX_WORD_BYTES)])
         .filter(|token| !token.is_empty())
+}
+
+/// The parts of a word or an identifier. Of a script without spaces, each two characters that stand
+/// together: one says too little, and where words begin is not known.
+fn asked_parts(token: &str) -> Vec<&str> {
+    let mut asked = Vec::new();
+    let mut rest = token;
+    while !rest.is_empty() {
+        let run = is_run(rest);
+        let ends = |at: &usize| is_run(&rest[*at..]) != run;
+        let end = rest.char_indices().map(|(at, _)| at).find(ends).unwrap_or(rest.len());
+        let (segment, after) = rest.split_at(end);
+        if run {
+            asked.extend(pairs(segment));
+        } else {
+            asked.extend(parts(segment));
+        }
+        rest = after;
+    }
+    asked
+}
+
+/// Whether a text begins with a character of a script without spaces.
+fn is_run(text: &str) -> bool {
+    is_unspaced(text.as_bytes(), 0)
+}
+
+/// Each two neighbouring characters of a text; one of a single character is itself.
+fn pairs(text: &str) -> Vec<&str> {
+    let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    bounds.push(text.len());
+    match bounds.len() {
+        0..=2 => vec![text],
+        _ => bounds.windows(3).map(|bounds| &text[bounds[0]..bounds[2]]).collect(),
+    }
 }
 
 fn word_term(word: &str, natural: bool, weights: &RankingWeights) -> Term {
@@ -330,13 +377,20 @@ mod tests {
 
     #[test]
     fn a_query_becomes_stems_and_what_belongs_together() {
-        let table: [(&str, &[&str]); 6] = [
+        let table: [(&str, &[&str]); 10] = [
             ("executor", &["execut"]),
             ("ToolExecutor", &["tool", "execut", "toolexecutor"]),
             ("execute_tool()", &["execut", "tool", "executetool"]),
             ("rename symbols", &["renam", "symbol", "renamesymbols"]),
             ("the of", &["the", "of", "theof"]),
             ("::", &[]),
+            ("検索", &["検索"]),
+            (
+                "設定を読む parseConfig",
+                &["設定", "定を", "を読", "読む", "pars", "config", "parseconfig"],
+            ),
+            ("검색", &["검색"]),
+            ("検", &["検"]),
         ];
         for (query, expected) in table {
             assert_eq!(texts(query), expected, "{query}");
@@ -356,6 +410,32 @@ mod tests {
     fn the_longest_query_stays_within_bounds() {
         let query: String = (0..500).map(|number| format!("word{number} fooBarBaz ")).collect();
         assert!(question(&query, true).terms.len() <= MAX_TERMS);
+    }
+
+    #[test]
+    fn only_words_that_say_something_take_a_place() {
+        let filling = "where is the one that we have to do it with so that there is ";
+        let asked = format!("{filling}{}", "parser lexer ".repeat(MAX_WORDS));
+        let long = question(&asked, false);
+        assert_eq!(long.terms[0].forms[0].text, "pars");
+        assert_eq!(long.left_out, MAX_WORDS);
+        assert_eq!(question("parser of the lexer", false).left_out, 0);
+        assert_eq!(question(&"the ".repeat(MAX_WORDS + 3), false).left_out, 3);
+    }
+
+    #[test]
+    fn a_query_of_any_size_asks_for_little() {
+        let giant = "a".repeat(1 << 20);
+        let humps = "aB".repeat(1 << 19);
+        let names = "a/b.rs ".repeat(10_000);
+        let script = "検索".repeat(1 << 18);
+        for query in [giant, humps, names, script] {
+            let question = question(&query, true);
+            let forms = question.terms.iter().flat_map(|term| &term.forms);
+            let bytes: usize = forms.map(|form| form.text.len()).sum();
+            assert!(question.terms.len() <= MAX_TERMS && bytes < 8 * 1024, "{bytes}");
+            assert!(question.asks_for.files.len() <= MAX_WORDS);
+        }
     }
 
     #[test]

@@ -222,6 +222,20 @@ mod tests {
     }
 
     #[test]
+    fn words_of_scripts_without_spaces_are_found_wherever_they_stand() {
+        for (query, text) in [
+            ("検索", "// ファイルを検索する"),
+            ("検索", "検索abc"),
+            ("abc", "検索abc索"),
+            ("검색", "파일을 검색합니다"),
+            ("检索文件", "用于检索所有文件"),
+        ] {
+            assert!(first_quality(query, text) >= CLEAR, "{query} in {text}");
+        }
+        assert_eq!(first_quality("検索", "検査と索引"), 0.0);
+    }
+
+    #[test]
     fn an_identifier_is_best_as_it_was_written() {
         let compound = |text: &str| {
             let scanner = scanner("ToolExecutor");

@@ -37,11 +37,18 @@ pub(super) fn snippet(
     let line_of = |position: usize| starts.partition_point(|&start| start <= position) - 1;
     // Per line with hits, what each term is worth there.
     let mut by_line: BTreeMap<usize, Vec<f32>> = BTreeMap::new();
+    // Per line, its best hit: what it is worth and where it is. A line that is too long is shown there.
+    let mut focus: BTreeMap<usize, (f32, usize)> = BTreeMap::new();
     for hit in scanner.hits(text) {
         let kind = if hit.is_definition { DEFINITION } else { 1.0 };
         let worth = rarity[hit.term] * hit.quality * kind;
-        let line = by_line.entry(line_of(hit.start)).or_insert_with(|| vec![0.0; rarity.len()]);
+        let number = line_of(hit.start);
+        let line = by_line.entry(number).or_insert_with(|| vec![0.0; rarity.len()]);
         line[hit.term] = line[hit.term].max(worth) + REPEATED * line[hit.term].min(worth);
+        let known = focus.entry(number).or_insert((worth, hit.start));
+        if worth > known.0 {
+            *known = (worth, hit.start);
+        }
     }
     let height = height.max(1);
     // One line of context comes before the first hit.
@@ -64,7 +71,8 @@ pub(super) fn snippet(
     let last = (first + height).min(all);
     let line = |index: usize| {
         let end = starts.get(index + 1).copied().unwrap_or(text.len());
-        excerpt(&text[starts[index]..end], 0, max_line_chars)
+        let at = focus.get(&index).map_or(0, |(_, at)| at - starts[index]);
+        excerpt(&text[starts[index]..end], at, max_line_chars)
     };
     Snippet {
         best: best_line as u64 + 1,
@@ -99,6 +107,15 @@ mod tests {
     fn a_definition_comes_before_its_uses() {
         let text = "alpha();\nalpha();\n\n\n\n\n\nfn alpha() {\n}\n";
         assert_eq!(shown("alpha", text, 3).best, 8);
+    }
+
+    #[test]
+    fn a_long_line_is_shown_where_its_best_hit_is() {
+        let text = format!("x\n{}fn alpha() {{}}{}\ny\n", "a.b;".repeat(500), "c.d;".repeat(500));
+        let found = shown("alpha", &text, 3);
+        assert_eq!(found.best, 2);
+        assert!(found.lines[1].contains("fn alpha()"), "{:?}", found.lines);
+        assert!(found.lines[1].chars().count() < 100, "{:?}", found.lines);
     }
 
     #[test]

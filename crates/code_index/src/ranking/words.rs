@@ -48,16 +48,52 @@ pub(super) fn is_identifier(byte: u8) -> bool {
     is_word(byte) || byte == b'_' || byte == b'$'
 }
 
-/// Whether a part of an identifier begins at `at`.
+/// Whether a part of an identifier begins at `at`. Characters of scripts without spaces are parts of
+/// their own, since nothing tells where a word of several begins.
 pub(super) fn begins_part(text: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| text[before]) else { return true };
     if !is_word(before) {
         return true;
     }
     let Some(&here) = text.get(at) else { return true };
+    if is_unspaced(text, at)
+        || before >= 0x80 && !is_continuation(here) && follows_unspaced(text, at)
+    {
+        return true;
+    }
     let next_is_lower = text.get(at + 1).is_some_and(u8::is_ascii_lowercase);
     here.is_ascii_uppercase() && (!before.is_ascii_uppercase() || next_is_lower)
         || here.is_ascii_digit() != before.is_ascii_digit()
+}
+
+/// Whether a character of a script without spaces begins at `at`: Chinese, Japanese, and Korean, whose
+/// words carry their particles.
+pub(super) fn is_unspaced(text: &[u8], at: usize) -> bool {
+    let byte = |at: usize| text.get(at).copied().unwrap_or_default();
+    let next = byte(at + 1);
+    // The bytes that begin U+2E80 to U+9FFF, U+AC00 to U+D7FF, U+F900 to U+FAFF, U+FF40 to U+FFBF and
+    // U+20000 to U+3FFFF.
+    let begins = match byte(at) {
+        0xE2 => next >= 0xBA,
+        0xE3..=0xE9 | 0xEB..=0xED => true,
+        0xEA => next >= 0xB0,
+        0xEF => matches!(next, 0xA4..=0xAB | 0xBD..=0xBE),
+        0xF0 => next >= 0xA0,
+        _ => false,
+    };
+    // In other encodings the same bytes are letters such as `é`.
+    begins && is_continuation(next) && is_continuation(byte(at + 2))
+}
+
+/// Whether the character before `at` is of such a script.
+fn follows_unspaced(text: &[u8], at: usize) -> bool {
+    let lead = (at.saturating_sub(4)..at).rev().find(|at| !is_continuation(text[*at]));
+    lead.is_some_and(|lead| is_unspaced(text, lead))
+}
+
+/// Whether a byte of UTF-8 continues a character.
+fn is_continuation(byte: u8) -> bool {
+    matches!(byte, 0x80..=0xBF)
 }
 
 /// Where the part of an identifier that holds `at` ends.
@@ -121,7 +157,7 @@ mod tests {
 
     #[test]
     fn identifiers_come_apart_at_their_humps_and_separators() {
-        let table: [(&str, &[&str]); 8] = [
+        let table: [(&str, &[&str]); 10] = [
             ("camelCase", &["camel", "Case"]),
             ("snake_case", &["snake", "case"]),
             ("kebab-case", &["kebab", "case"]),
@@ -130,10 +166,20 @@ mod tests {
             ("__init__", &["init"]),
             ("", &[]),
             ("größeÄndern", &["größeÄndern"]),
+            ("ab検索cd", &["ab", "検", "索", "cd"]),
+            ("검색2", &["검", "색", "2"]),
         ];
         for (text, expected) in table {
             assert_eq!(parts(text), expected, "{text}");
             assert_eq!(count_parts(text.as_bytes()), expected.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_of_other_encodings_are_no_script_without_spaces() {
+        // `déjà` and `über` in Latin-1.
+        for text in [&b"d\xE9j\xE0"[..], b"\xFCber", b"\xE9\xE9", b"\xF0\xA0"] {
+            assert_eq!(count_parts(text), 1, "{text:?}");
         }
     }
 

@@ -230,7 +230,10 @@ impl MacroScan<'_> {
     }
 
     /// Whether a definition begins at a place: a type and a name, or a name and its parameters.
-    fn is_definition(&self, at: usize) -> bool {
+    fn is_definition(&self, mut at: usize) -> bool {
+        while matches!(self.word(at), b"const" | b"volatile") {
+            at = self.next_at(at + self.word(at).len());
+        }
         let word = self.word(at);
         let is_destructor = self.is_cpp && self.text.get(at) == Some(&b'~');
         if is_destructor || self.is_cpp && ACCESS.contains(&word) {
@@ -241,9 +244,6 @@ impl MacroScan<'_> {
         }
         if BEGINNINGS.contains(&word) || SPECIFIERS.contains(&word) {
             return true;
-        }
-        if matches!(word, b"const" | b"volatile") {
-            return self.is_definition(self.next_at(at + word.len()));
         }
         let mut next = self.qualified_end(at);
         if self.is_cpp && self.text.get(next) == Some(&b'<') {
@@ -464,6 +464,13 @@ mod tests {
             let blanks = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(rest(is_cpp, text), blanks, "{text}");
         }
+    }
+
+    #[test]
+    fn words_in_a_row_take_no_stack() {
+        let text = format!("API {}int f();", "const ".repeat(200_000));
+        let found = attribute_macros(true, text.as_bytes(), &[]);
+        assert_eq!(found.first(), Some(&(0..3)));
     }
 
     proptest! {

@@ -1,5 +1,9 @@
 //! Ranked searches where an index chooses which files are read.
 
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
 use code_index::{CodeBase, RankedQuery, SearchScope, search_ranked};
 
 use crate::project::{Project, scope};
@@ -20,15 +24,18 @@ fn project() -> Project {
     project
 }
 
-fn best(code: &CodeBase, query: &str, count: usize) -> (Vec<String>, u64) {
-    let query = RankedQuery {
-        text: query.into(),
+fn query(text: &str) -> RankedQuery {
+    RankedQuery {
+        text: text.into(),
         snippet_lines: 3,
         max_line_chars: 80,
         ..RankedQuery::default()
-    };
+    }
+}
+
+fn best(code: &CodeBase, text: &str, count: usize) -> (Vec<String>, u64) {
     let scope = SearchScope { max_results: count, ..scope(".") };
-    let found = search_ranked(code, &query, &scope, &|| false).unwrap();
+    let found = search_ranked(code, &query(text), &scope, &|| false).unwrap();
     (found.files.iter().map(|file| file.path.to_text()).collect(), found.total)
 }
 
@@ -65,4 +72,59 @@ fn what_was_written_since_is_read_whatever_the_index_says() {
     project.write("src/part1/file8.rs", "fn request() {}\n");
     assert_eq!(best(&code, "checksum", 1), (vec![], 0));
     assert!(code.index_status().unwrap().in_use);
+}
+
+#[test]
+fn files_may_change_at_any_moment_of_a_search() {
+    type Attack = fn(&Project);
+    let attacks: [Attack; 4] = [
+        |project| fs::remove_file(project.path("b.rs")).unwrap_or_default(),
+        |project| project.write("b.rs", ""),
+        |project| project.write("b.rs", "\0needle"),
+        |project| project.write("b.rs", "needle ".repeat(300_000)),
+    ];
+    let texts =
+        [("a.rs", "fn needle() {}\n"), ("b.rs", "needle\n"), ("c.rs", "needle\n\nneedle\n")];
+    for attack in attacks {
+        for moment in 0..12 {
+            let project = Project::new(&texts);
+            let asked = AtomicUsize::new(0);
+            let strike = || {
+                if asked.fetch_add(1, Ordering::Relaxed) == moment {
+                    attack(&project);
+                }
+                false
+            };
+            let found = search_ranked(&project.plain(), &query("needle"), &scope("."), &strike);
+            let found = found.unwrap();
+            let names: Vec<String> = found.files.iter().map(|file| file.path.to_text()).collect();
+            assert!(names.contains(&"a.rs".into()) && names.contains(&"c.rs".into()), "{names:?}");
+            assert_eq!(found.total, names.len() as u64, "{names:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_ends_when_its_time_is_over_or_it_is_cancelled() {
+    let project = project();
+    for code in [project.plain(), project.indexed()] {
+        let over = SearchScope { deadline: Instant::now(), ..scope(".") };
+        let found = search_ranked(&code, &query("request checksum"), &over, &|| false).unwrap();
+        assert!(found.walk.timed_out && found.files.is_empty(), "{found:?}");
+        let found = search_ranked(&code, &query("request"), &scope("."), &|| true).unwrap();
+        assert!(found.walk.cancelled && found.files.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn one_line_of_a_megabyte_stands_behind_code_and_is_shown_where_it_matches() {
+    let project = Project::new(&[("src/a.js", "export function needle() {}\n")]);
+    let minified =
+        format!("{}function needle(){{}}{}", "a.b(c);".repeat(70_000), ";x=1".repeat(99_000));
+    project.write("web/app.js", &minified);
+    let found = search_ranked(&project.plain(), &query("needle"), &scope("."), &|| false).unwrap();
+    let names: Vec<String> = found.files.iter().map(|file| file.path.to_text()).collect();
+    assert_eq!(names, ["src/a.js", "web/app.js"]);
+    let line = &found.files[1].snippet.lines[0];
+    assert!(line.contains("function needle()") && line.chars().count() < 100, "{line}");
 }

@@ -47,3 +47,27 @@ fn answers_from_the_table_are_about_the_files_as_they_are() {
         code.wait_for_index();
     }
 }
+
+#[test]
+fn scripts_without_an_ending_are_in_the_table_and_other_files_are_not_read_again() {
+    let project = Project::new(&[
+        ("lib/a.bash", "setup() {\n  true\n}\n"),
+        ("bin/tool", "#!/usr/bin/env bash\nsetup() {\n  true\n}\n"),
+        ("LICENSE", "setup() {\n"),
+    ]);
+    project.write("bin/program", b"\x7fELF\0setup");
+    let code = project.indexed();
+    code.build_symbols(&|_, _| {}).unwrap().unwrap();
+    assert_eq!(defined(&code, "setup"), ["bin/tool:2", "lib/a.bash:1"]);
+    let query = DefinitionQuery {
+        name: "setup".parse().unwrap(),
+        only: None,
+        context: 0,
+        max_line_chars: 100,
+    };
+    let found = find_definitions(&code, &query, &scope("."), &|| false).unwrap();
+    assert_eq!(found.coverage.files_read, 2);
+    // What a file without an ending is may change.
+    project.write("LICENSE", "#!/bin/sh\nsetup() {\n  true\n}\n");
+    assert_eq!(defined(&code, "setup").len(), 3);
+}

@@ -184,3 +184,38 @@ async fn what_a_search_without_pages_leaves_out_can_be_asked_for() {
     let affected = bench.ok("impact", json!({"target": "t.ts", "max_results": 9999})).await;
     assert_eq!(affected["total"], 520);
 }
+
+#[tokio::test]
+async fn a_query_of_any_shape_is_answered_shortly_or_refused() {
+    let bench = Bench::new(
+        "//- /src/config.rs\n// 設定ファイルを検索する\nfn parse_config(x: u8) {}\n//- /notes.txt\nx\n",
+    );
+    for query in ["", "   ", "::", "(.*)+$", "🚀", "\n\t"] {
+        let error = bench.err("search", json!({"query": query})).await;
+        assert_eq!(error.code, ErrorCode::InvalidArguments, "{query}");
+        assert!(error.message.contains("has no words"), "{}", error.message);
+    }
+    for query in
+        ["parse.*config(", "^fn\\s+parse_config\\b", "\\d{3} config [a-z", "検索", "設定を検索"]
+    {
+        let found = bench.ok("search", json!({"query": query})).await;
+        assert_eq!(each(&found["results"], "path")[0], "src/config.rs", "{query}");
+    }
+    let letter = bench.ok("search", json!({"query": "x"})).await;
+    assert_eq!(each(&letter["results"], "path"), ["src/config.rs", "notes.txt"]);
+}
+
+#[tokio::test]
+async fn a_query_of_ten_thousand_words_says_that_most_do_not_count() {
+    let bench = Bench::new("//- /src/config.rs\nfn parse_config() {}\n");
+    let words: String = (0..10_000).map(|number| format!("zebra{number} ")).collect();
+    let found = bench.ok("search", json!({"query": format!("parse config {words}")})).await;
+    assert_eq!(each(&found["results"], "path"), ["src/config.rs"]);
+    let warning = "The query is too long: its last 9990 words did not count.";
+    assert_eq!(strings(&found["warnings"]), [warning]);
+    let text = bench.text("search", json!({"query": words})).await;
+    assert!(text.contains("Nothing like `zebra0 zebra1") && text.contains("9988 words"), "{text}");
+    assert!(text.len() < 500, "{}", text.len());
+    let giant = bench.text("search", json!({"query": "Zz".repeat(100_000)})).await;
+    assert!(giant.starts_with("Nothing like `ZzZz") && giant.len() < 500, "{}", giant.len());
+}

@@ -58,8 +58,7 @@ pub(crate) fn write_symbol_table(
     progress: &(dyn Fn(u64, u64) + Sync),
     out: &mut dyn Write,
 ) -> io::Result<TableReport> {
-    let has_grammar = |path: &RelPath| Language::parsed(path).is_some();
-    let mut files: Vec<RelPath> = files.into_iter().filter(has_grammar).collect();
+    let mut files: Vec<RelPath> = files.into_iter().filter(Language::may_be_parsed).collect();
     files.sort();
     files.dedup();
     let mut sources = SourceCount::default();
@@ -147,7 +146,8 @@ impl TablePass<'_> {
         worker
     }
 
-    /// Adds what a file defines; none if it cannot be read or not be parsed to its end.
+    /// Adds what a file defines; none if it cannot be read or not be parsed to its end. A file without
+    /// an ending that is no script defines nothing, and that is known then.
     fn parse(
         &self,
         index: usize,
@@ -157,8 +157,11 @@ impl TablePass<'_> {
         worker: &mut TableWorker,
     ) -> Option<FileStamp> {
         let file = self.workspace.open_file(path).ok()?;
-        let text = read_text(&file, self.options.max_file_bytes, buffer)?;
-        let language = Language::in_project(path, text, || self.headers)?;
+        let text = read_text(&file, self.options.max_file_bytes, buffer);
+        let language = text.and_then(|text| Language::in_project(path, text, || self.headers));
+        let Some((text, language)) = text.zip(language) else {
+            return Language::of(path).is_none().then(|| FileStamp::of(&file.meta));
+        };
         worker.text_bytes += text.len() as u64;
         let found = parsers.symbols(language, text, Instant::now() + self.options.file_time);
         if !found.complete {

@@ -22,6 +22,9 @@ const FEW_LINES: u64 = 3;
 /// Lines together that a model sees at most, in tokens. Files beyond that are named only.
 const LINES_TOKENS: usize = 1_500;
 
+/// Characters of a query that are repeated where nothing was found.
+const QUERY_CHARS: usize = 200;
+
 /// Best files for words or an identifier, with snippets.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -198,6 +201,10 @@ fn search(cx: &ToolContext, args: SearchArgs) -> Result<SearchOutput, ToolError>
     let found =
         found.map_err(|error| tool_system::file_view::explained(cx, &scope.start, error))?;
     let mut warnings = walk_warnings(&found.walk, &scope);
+    if found.words_left_out > 0 {
+        let words = counted(found.words_left_out as u64, "word", "words");
+        warnings.push(format!("The query is too long: its last {words} did not count."));
+    }
     let size = format!("Skipped files over {} bytes", scope.max_file_bytes);
     warnings.extend(named_files(&size, &found.too_large));
     Ok(SearchOutput {
@@ -208,11 +215,20 @@ fn search(cx: &ToolContext, args: SearchArgs) -> Result<SearchOutput, ToolError>
     })
 }
 
+/// A query as it is repeated in an answer.
+fn shortened(query: &str) -> String {
+    match query.char_indices().nth(QUERY_CHARS) {
+        Some((end, _)) => format!("{}…", &query[..end]),
+        None => query.to_owned(),
+    }
+}
+
 fn message(query: &str, found: &RankedFiles) -> String {
     let shown = found.files.len() as u64;
     match found.total {
         0 => {
             let searched = counted(found.files_searched, "file", "files");
+            let query = shortened(query);
             format!("Nothing like `{query}` in {searched}. Try other words for it, or grep.")
         }
         total if total > shown => format!(
