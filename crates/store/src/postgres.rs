@@ -154,6 +154,13 @@ impl PostgresDatabase {
         Ok(Self { inner })
     }
 
+    /// The projects that have sessions, by name.
+    pub async fn projects(&self) -> Result<Vec<String>, StoreError> {
+        let query = sqlx::query_scalar("SELECT DISTINCT project FROM sessions ORDER BY project");
+        let found = query.fetch_all(&self.inner.pool).await;
+        found.map_err(|error| self.inner.place.error("listing projects", &error))
+    }
+
     /// The sessions of one project.
     pub fn store(&self, project: &str) -> PostgresStore {
         PostgresStore { inner: self.inner.clone(), project: project.into() }

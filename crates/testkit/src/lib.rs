@@ -23,6 +23,7 @@ pub mod model_server;
 mod postgres;
 mod process;
 mod snapshot;
+mod team_login;
 
 pub use fault_proxy::FaultProxy;
 pub use fixture::Fixture;
@@ -34,3 +35,4 @@ pub use model_server::{Exchange, Fault, Gate, ModelServer, Reply};
 pub use postgres::{POSTGRES_VARIABLE, Postgres, PostgresDatabase};
 pub use process::StdioServer;
 pub use snapshot::Snapshot;
+pub use team_login::first_admin_token;

@@ -1,6 +1,7 @@
 //! `toolkiln serve`: the projects of a team, from any number of replicas that share a PostgreSQL database.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -9,15 +10,18 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use store::{PostgresDatabase, PostgresOptions};
+use store::{PostgresDatabase, PostgresOptions, Store};
+use team::oidc::{ClientSecret, OidcProvider, OidcSettings};
+use team::{MasterKeys, TeamRole};
+use tokio_util::sync::CancellationToken;
 use tool_system::Vocabulary;
 use web_service::{
-    Bounds, ReplicaOptions, Secrets, ServedProject, SessionHub, WebApp, listen, serve,
+    Bounds, ReplicaOptions, ServedProject, SessionHub, TeamAccess, WebApp, WebLog, listen, serve,
 };
-use workspace::StateDir;
 
-use super::web::{OperationArgs, ServedRoot, are_exposed, kept_secrets, own_path};
+use super::web::{OperationArgs, ServedRoot};
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::environment::Environment;
 use crate::interrupt::StopSignal;
 use crate::project::Project;
 use crate::session_worktrees::SessionWorktrees;
@@ -31,6 +35,12 @@ Examples:
 
 /// The variable that names the database, so that no password stands on a command line.
 const DATABASE: &str = "TOOLKILN_DATABASE";
+/// The variable with the secret of this service at the identity provider.
+const OIDC_SECRET: &str = "TOOLKILN_OIDC_SECRET";
+/// The variable with the keys that seal what users keep.
+const MASTER_KEYS: &str = "TOOLKILN_MASTER_KEYS";
+/// How often old sessions are removed.
+const REMOVAL_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
 /// Streams of one replica: many people's pages watch at a time.
 const STREAMS: usize = 8_000;
 
@@ -58,6 +68,11 @@ pub(crate) struct ServeArgs {
     /// What this replica is called where others name it; the address if left out
     #[arg(long, value_name = "NAME")]
     replica: Option<String>,
+    #[command(flatten)]
+    users: UserArgs,
+    /// Remove sessions to which nothing was written for so many days
+    #[arg(long, value_name = "DAYS")]
+    keep_days: Option<NonZeroU32>,
     /// Names and spellings of the tools: standard, explorer, workspace or ally
     #[arg(long, value_name = "NAME", default_value = "standard")]
     vocabulary: Vocabulary,
@@ -70,6 +85,23 @@ pub(crate) struct ServeArgs {
     approval: ApprovalArgs,
     #[command(flatten)]
     model: ModelArgs,
+}
+
+/// Who may use the service.
+#[derive(Debug, Args)]
+struct UserArgs {
+    /// The identity provider at which users log in (OpenID Connect); TOOLKILN_OIDC_SECRET holds our secret there
+    #[arg(long, value_name = "URL", requires = "oidc_client")]
+    oidc_issuer: Option<String>,
+    /// What this service is called at the identity provider
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    oidc_client: Option<String>,
+    /// The role of users whom the provider knows and no admin has invited: viewer, member, approver; refused if left out
+    #[arg(long, value_name = "ROLE", requires = "oidc_issuer")]
+    new_users: Option<TeamRole>,
+    /// The user who asks for a call may not approve it
+    #[arg(long)]
+    two_users: bool,
 }
 
 /// A project with the name that it has in all replicas.
@@ -115,34 +147,82 @@ async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
     let name = args.replica.clone().unwrap_or_else(|| site.url().to_owned());
     let database = PostgresDatabase::open(PostgresOptions::new(url, name)).await?;
     let mut projects = Vec::new();
-    let mut secrets = None;
     for named in &args.projects {
         let project = Project::open_with(&named.root, &args.model.layer())?;
-        if secrets.is_none() {
-            secrets = Some(access(&project)?);
-        }
         projects.push(served_project(args, named, project, &database, &projects).await?);
     }
-    let secrets = secrets.context("there is no project to serve")?;
+    let access = access(&args.users, &site.url(), &database, &projects).await?;
     let drain_time = Duration::from_secs(args.drain_seconds);
-    let replica = ReplicaOptions { exchange: Arc::new(database), drain_time };
+    let replica = ReplicaOptions { exchange: Arc::new(database.clone()), drain_time };
     let hub = SessionHub::shared(projects, replica);
     let log = args.operation.log();
-    let (app, code) = WebApp::new(hub, site, &secrets, log.lines)?;
+    let removing = removing(args.keep_days, database, Arc::clone(&log.lines), stop.cancel.clone());
+    let (app, code) = WebApp::for_team(hub, site, access, log.lines).await?;
     app.operate(args.operation.settings(log.requests, Bounds::with_streams(STREAMS)));
-    output::result(&format!("{}/#code={code}", app.site().url()))?;
-    serve(listener, app, stop.cancel.clone()).await;
+    let url = app.site().url();
+    output::result(&match code {
+        Some(code) => format!("{url}/#code={code}"),
+        None => url,
+    })?;
+    tokio::join!(serve(listener, app, stop.cancel.clone()), removing);
     telemetry::flush().await;
     Ok(())
 }
 
-/// Who may do what: the tokens of `toolkiln web`, which all replicas of one state directory share.
-fn access(project: &Project) -> anyhow::Result<Secrets> {
-    let path = own_path()?;
-    let are_exposed = are_exposed(&path)?;
-    let states = StateDir::open(&project.workspace, &path)
-        .context("the state directory cannot be opened")?;
-    kept_secrets(&states, are_exposed)
+/// Removes old sessions now and then, if any are to be removed. Several replicas may do so at once.
+async fn removing(
+    days: Option<NonZeroU32>,
+    database: PostgresDatabase,
+    log: WebLog,
+    stop: CancellationToken,
+) {
+    let Some(days) = days else { return };
+    loop {
+        match database.remove_older_than(days.get()).await {
+            Ok(removed) if removed.sessions == 0 => {}
+            Ok(removed) => {
+                log(&format!("removed {} sessions older than {days} days", removed.sessions))
+            }
+            Err(error) => log(&format!("old sessions are not removed: {error}")),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(REMOVAL_PAUSE) => {}
+        }
+    }
+}
+
+/// Who may do what: the users in the database.
+async fn access(
+    args: &UserArgs,
+    url: &str,
+    database: &PostgresDatabase,
+    served: &[ServedProject],
+) -> anyhow::Result<TeamAccess> {
+    let oidc = match (&args.oidc_issuer, &args.oidc_client) {
+        (Some(issuer), Some(client_id)) => Some(OidcProvider::new(OidcSettings {
+            issuer: issuer.clone(),
+            client_id: client_id.clone(),
+            client_secret: environment::variable(OIDC_SECRET).map(ClientSecret::new),
+            redirect: format!("{url}/"),
+            new_users: args.new_users,
+            network: Environment::gather().network.for_web(),
+        })?),
+        _ => None,
+    };
+    let master_keys = environment::variable(MASTER_KEYS);
+    let master_keys = master_keys.map(|text| MasterKeys::parse(&text)).transpose();
+    let others = database.projects().await?.into_iter();
+    let others = others.filter(|name| served.iter().all(|served| served.name != *name));
+    Ok(TeamAccess {
+        people: Arc::new(database.clone()),
+        oidc,
+        master_keys: master_keys.with_context(|| format!("{MASTER_KEYS} cannot be used"))?,
+        who_asks_may_not_approve: args.two_users,
+        other_projects: others
+            .map(|name| (name.clone(), Arc::new(database.store(&name)) as Arc<dyn Store>))
+            .collect(),
+    })
 }
 
 async fn served_project(

@@ -449,7 +449,7 @@ fn unusable(error: anyhow::Error) -> ToolError {
 }
 
 /// Where the service keeps what is its own.
-pub(crate) fn own_path() -> anyhow::Result<PathBuf> {
+fn own_path() -> anyhow::Result<PathBuf> {
     let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
     keep_private(&states);
     Ok(states.join(DIRECTORY))
@@ -457,7 +457,7 @@ pub(crate) fn own_path() -> anyhow::Result<PathBuf> {
 
 /// Whether others could have read the tokens of the last time, or put them there. In a directory of another user
 /// none can be kept.
-pub(crate) fn are_exposed(path: &Path) -> anyhow::Result<bool> {
+fn are_exposed(path: &Path) -> anyhow::Result<bool> {
     if Ownership::of(path).is_some_and(|directory| !directory.is_ours) {
         bail!(
             "{} belongs to another user: set XDG_STATE_HOME to a directory of your own",
@@ -476,7 +476,7 @@ pub(crate) fn are_exposed(path: &Path) -> anyhow::Result<bool> {
 }
 
 /// The tokens of the last time, so that browsers and programs need not log in again.
-pub(crate) fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
+fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
     let kept = states.read(SECRETS, MAX_SECRETS)?.filter(|_| !renew);
     let kept: Option<Secrets> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(mut secrets) = kept {

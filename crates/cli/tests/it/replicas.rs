@@ -6,6 +6,7 @@ mod sharing;
 mod worktrees;
 
 use std::process::Stdio;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -21,6 +22,8 @@ struct Replicas {
     project: Fixture,
     database: PostgresDatabase,
     model: ModelServer,
+    /// The token of the first admin.
+    admin: OnceLock<String>,
 }
 
 impl Replicas {
@@ -28,7 +31,7 @@ impl Replicas {
     fn new(replies: impl IntoIterator<Item = Reply>) -> Option<Self> {
         let database = Postgres::shared()?.database();
         let (project, model) = (Fixture::new(PROJECT), ModelServer::start(replies));
-        Some(Self { project, database, model })
+        Some(Self { project, database, model, admin: OnceLock::new() })
     }
 
     fn start(&self) -> Service {
@@ -42,7 +45,7 @@ impl Replicas {
         command.env("TOOLKILN_DATABASE", self.database.url());
         command.args(["serve", "--listen", "127.0.0.1:0", "--project", &served]);
         command.args(["--provider", "anthropic", "--base-url", &self.model.base_url()]).args(more);
-        Service::run(command.stderr(Stdio::null()), &state(&self.project))
+        Service::run_for_team(command.stderr(Stdio::null()), &self.admin)
     }
 }
 

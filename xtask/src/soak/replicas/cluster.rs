@@ -4,12 +4,12 @@ use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
-use testkit::{Fixture, ModelServer, Postgres, PostgresDatabase, Reply};
+use testkit::{Fixture, ModelServer, Postgres, PostgresDatabase, Reply, first_admin_token};
 
 use super::http::HttpRequest;
 
@@ -21,7 +21,8 @@ pub(super) struct Cluster {
     project: Fixture,
     database: PostgresDatabase,
     model: ModelServer,
-    token: String,
+    /// The token of the first admin.
+    token: OnceLock<String>,
     ports: Vec<u16>,
     replicas: Mutex<Vec<Option<Replica>>>,
 }
@@ -47,26 +48,19 @@ impl Cluster {
         let ports: Result<Vec<u16>, _> =
             listeners.iter().map(|it| it.local_addr().map(|address| address.port())).collect();
         drop(listeners);
-        let mut cluster = Self {
+        let cluster = Self {
             binary: binary.to_owned(),
             project: Fixture::new("//- /notes.txt\nfirst\n"),
             database: server.database(),
             model: ModelServer::answering(|_| Reply::pieces(PIECES)),
-            token: String::new(),
+            token: OnceLock::new(),
             ports: ports?,
             replicas: Mutex::new((0..count).map(|_| None).collect()),
         };
         for slot in 0..count {
             cluster.revive(slot)?;
         }
-        let secrets = std::fs::read(cluster.state().join("toolkiln/web/secrets.json"))?;
-        let secrets: Value = serde_json::from_slice(&secrets)?;
-        cluster.token = secrets["all"].as_str().context("no token")?.to_owned();
         Ok(cluster)
-    }
-
-    fn state(&self) -> PathBuf {
-        self.project.root().with_file_name("state")
     }
 
     /// Ends a replica without a warning.
@@ -97,7 +91,10 @@ impl Cluster {
         let mut stdout = BufReader::new(child.stdout.take().context("no output")?);
         let mut line = String::new();
         stdout.read_line(&mut line)?;
-        ensure!(line.contains("/#code="), "replica {slot} does not start: {line}");
+        ensure!(line.starts_with("http://"), "replica {slot} does not start: {line}");
+        if let Some((_, code)) = line.trim_end().split_once("/#code=") {
+            self.token.get_or_init(|| first_admin_token(&address, code));
+        }
         let replica = Replica { child, _stdout: stdout };
         self.replicas.lock().unwrap_or_else(PoisonError::into_inner)[slot] = Some(replica);
         Ok(())
@@ -112,7 +109,13 @@ impl Cluster {
         body: Option<&'a Value>,
     ) -> HttpRequest<'a> {
         let port = self.ports[slot % self.ports.len()];
-        HttpRequest { port, token: &self.token, target, header, body }
+        HttpRequest {
+            port,
+            token: self.token.get().map_or("", String::as_str),
+            target,
+            header,
+            body,
+        }
     }
 
     /// Begins a session.
