@@ -21,45 +21,47 @@ const DOING: &str = "reading or changing users";
 type Tx = Transaction<'static, Postgres>;
 
 /// A failure of the database or a refusal, before either is one for users.
-enum Failure {
+enum PeopleFailure {
     Database(sqlx::Error),
     Refused(PeopleError),
 }
 
-impl From<sqlx::Error> for Failure {
+impl From<sqlx::Error> for PeopleFailure {
     fn from(error: sqlx::Error) -> Self {
         Self::Database(error)
     }
 }
 
-impl From<PeopleError> for Failure {
+impl From<PeopleError> for PeopleFailure {
     fn from(error: PeopleError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<team::NoRandomness> for Failure {
+impl From<team::NoRandomness> for PeopleFailure {
     fn from(error: team::NoRandomness) -> Self {
         Self::Refused(error.into())
     }
 }
 
-type Done<T> = Result<T, Failure>;
+type Done<T> = Result<T, PeopleFailure>;
 
-fn not_found(what: &'static str, name: &str) -> Failure {
+fn not_found(what: &'static str, name: &str) -> PeopleFailure {
     PeopleError::NotFound { what, name: name.to_owned() }.into()
 }
 
 /// A row that this program cannot have written.
-fn unreadable(text: &str) -> Failure {
+fn unreadable(text: &str) -> PeopleFailure {
     PeopleError::Failed(format!("`{text}` cannot be read")).into()
 }
 
 impl PostgresDatabase {
     fn told<T>(&self, done: Done<T>) -> Result<T, PeopleError> {
         done.map_err(|failure| match failure {
-            Failure::Refused(error) => error,
-            Failure::Database(error) => PeopleError::Failed(self.error(DOING, &error).to_string()),
+            PeopleFailure::Refused(error) => error,
+            PeopleFailure::Database(error) => {
+                PeopleError::Failed(self.error(DOING, &error).to_string())
+            }
         })
     }
 

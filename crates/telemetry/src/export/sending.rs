@@ -45,7 +45,7 @@ impl SendOutcome {
 }
 
 /// Why an attempt failed.
-enum Failure {
+enum SendFailure {
     /// The same request would fail again.
     ForGood,
     /// It can be tried again, after so long if the server says.
@@ -90,21 +90,21 @@ impl Destination {
                 Err(failure) => failure,
             };
             failures += 1;
-            let (Failure::MayPass(wanted), Some(pause)) = (failure, pauses.next()) else {
+            let (SendFailure::MayPass(wanted), Some(pause)) = (failure, pauses.next()) else {
                 return SendOutcome::Lost { failures };
             };
             tokio::time::sleep(wanted.unwrap_or(pause).min(LONGEST_PAUSE)).await;
         }
     }
 
-    async fn attempt(&self, body: Bytes) -> Result<u64, Failure> {
+    async fn attempt(&self, body: Bytes) -> Result<u64, SendFailure> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
         let answered = tokio::time::timeout(self.timeout, async {
             let response = self.transport.send(request).await.map_err(|error| {
-                if error.may_pass { Failure::MayPass(None) } else { Failure::ForGood }
+                if error.may_pass { SendFailure::MayPass(None) } else { SendFailure::ForGood }
             })?;
             let (head, body) = response.into_parts();
             judged(head.status, &head.headers)?;
@@ -112,12 +112,12 @@ impl Destination {
             let body = Limited::new(body, ANSWER_BYTES).collect().await;
             Ok(body.map_or(0, |body| rejected(&body.to_bytes())))
         });
-        answered.await.unwrap_or(Err(Failure::MayPass(None)))
+        answered.await.unwrap_or(Err(SendFailure::MayPass(None)))
     }
 }
 
 /// Which answers mean that it can be tried again is fixed by the protocol.
-fn judged(status: StatusCode, headers: &HeaderMap) -> Result<(), Failure> {
+fn judged(status: StatusCode, headers: &HeaderMap) -> Result<(), SendFailure> {
     match status {
         status if status.is_success() => Ok(()),
         StatusCode::TOO_MANY_REQUESTS
@@ -125,8 +125,8 @@ fn judged(status: StatusCode, headers: &HeaderMap) -> Result<(), Failure> {
         | StatusCode::SERVICE_UNAVAILABLE
         | StatusCode::GATEWAY_TIMEOUT => {
             let told = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-            Err(Failure::MayPass(told.map(Duration::from_secs)))
+            Err(SendFailure::MayPass(told.map(Duration::from_secs)))
         }
-        _ => Err(Failure::ForGood),
+        _ => Err(SendFailure::ForGood),
     }
 }

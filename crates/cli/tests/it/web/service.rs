@@ -78,7 +78,7 @@ impl Service {
     pub(crate) fn run_for_team(command: &mut Command, admin: &OnceLock<String>) -> Self {
         Self::started(command, |address, code| {
             let token = admin.get_or_init(|| first_admin_token(address, code));
-            json!({"all": token})
+            json!({"all": token, "chat": token})
         })
     }
 
