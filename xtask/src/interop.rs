@@ -97,6 +97,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.step("Python MCP client", || python_client(&house, &binary))?;
     steps.step("MCP servers of others", || real_servers(&house, &binary))?;
     steps.step("Logins at oidc-provider", || logins::oidc(&house, &binary))?;
+    steps.step("Logins of a team at oidc-provider", || logins::team(&house))?;
     steps.step("Logins by the MCP conformance suite", || logins::scenarios(&house, &binary))?;
     steps.step("acpx, an ACP client", || acpx(&house, &binary))?;
     steps.step("yopo, an ACP client", || yopo(&house, &binary))?;

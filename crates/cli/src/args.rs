@@ -27,6 +27,7 @@ use crate::commands::policy::{self, PolicyCommand};
 use crate::commands::redo::RedoArgs;
 use crate::commands::resume::ResumeArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::setup::SetupArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
@@ -37,7 +38,7 @@ use crate::line_questions;
 use crate::output::{self, Stream};
 
 pub(crate) use rule_text::allow_rule;
-pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand};
+pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand, SessionsCopyArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,6 +108,8 @@ pub(crate) enum Command {
     Acp(AcpArgs),
     /// Serve conversations over HTTP, to browsers and programs of this machine
     Web(WebArgs),
+    /// Serve the projects of a team from one or many replicas, with PostgreSQL
+    Serve(ServeArgs),
     /// Build the index that makes searches of a large project instant
     Index(IndexArgs),
     /// Show what has been changed, newest first
@@ -189,7 +192,7 @@ fn whole_seconds(text: &str) -> Result<u32, String> {
 }
 
 /// What may be done without asking.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ApprovalArgs {
     /// Approve what tools propose without asking
     #[arg(long)]
@@ -217,7 +220,7 @@ impl ApprovalArgs {
 }
 
 /// The project, and the tools as a role sees them.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Scope {
     /// The project; the current directory if left out
     #[arg(long, value_name = "DIR")]

@@ -15,6 +15,7 @@ pub(crate) mod policy;
 pub(crate) mod redo;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sessions;
 pub(crate) mod setup;
 pub(crate) mod stats;

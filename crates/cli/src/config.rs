@@ -29,8 +29,8 @@ use workspace::{Workspace, bytes_to_text, real_user_file, replace_user_file};
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
 pub(crate) use settings::{
-    AgentConfig, EditorConfig, EditorWritesSetting, ModelConfig, SearchChoice, ToolListSetting,
-    WebConfig,
+    AgentConfig, EditorConfig, EditorWritesSetting, ModelConfig, SearchChoice, TelemetryConfig,
+    ToolListSetting, WebConfig,
 };
 
 use crate::environment::Environment;
@@ -74,6 +74,8 @@ pub(crate) struct Config {
     roles: BTreeMap<String, RoleConfig>,
     /// How the user is called back to the terminal.
     pub(crate) notify: NotificationKind,
+    /// Where traces and metrics go.
+    pub(crate) telemetry: TelemetryConfig,
     /// Foreign MCP servers.
     pub(crate) servers: BTreeMap<ServerName, ServerConfig>,
     /// The files that were read.
@@ -83,7 +85,7 @@ pub(crate) struct Config {
 }
 
 /// What the command line says about configuration.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FlagLayer(Vec<Given>);
 
 impl FlagLayer {
@@ -162,6 +164,7 @@ impl Config {
             editor: settings.editor,
             roles: settings.roles,
             notify: settings.terminal.notify.into(),
+            telemetry: settings.telemetry,
             servers: checked_servers(settings.mcp.servers)?,
             sources,
             layers,

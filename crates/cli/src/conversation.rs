@@ -13,8 +13,8 @@ use workspace::StateDir;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::model_choice::Chosen;
-use crate::output;
 use crate::project::Project;
+use crate::{output, telemetry};
 
 /// The sessions of a project, in its state directory.
 const SESSIONS: &str = "sessions.db";
@@ -29,8 +29,19 @@ pub(crate) async fn session_parts(
     chosen: &Chosen,
     approver: Option<Arc<dyn Approver>>,
 ) -> anyhow::Result<SessionParts> {
-    let Config { agent, limits, .. } = &project.config;
     let store = open_store(project).await?;
+    session_parts_in(store, project, tools, chosen, approver).await
+}
+
+/// The same with conversations that are kept in `store`.
+pub(crate) async fn session_parts_in(
+    store: Arc<dyn Store>,
+    project: &Project,
+    tools: ProjectTools,
+    chosen: &Chosen,
+    approver: Option<Arc<dyn Approver>>,
+) -> anyhow::Result<SessionParts> {
+    let Config { agent, limits, .. } = &project.config;
     let favourites = store.favourites().await?.tools.into_iter().take(FAVOURITES);
     let prompts = SystemPromptService {
         instructions: agent.instructions.clone(),
@@ -43,6 +54,7 @@ pub(crate) async fn session_parts(
         favourites: favourites.map(|tool| tool.name).collect(),
     };
     Ok(SessionParts {
+        exchange: None,
         store,
         approver,
         root: project.workspace.canonical_path().display().to_string(),
@@ -56,6 +68,7 @@ pub(crate) async fn session_parts(
             wall_time: agent.wall_time_s.map(|seconds| Duration::from_secs(seconds.get())),
         },
         tools,
+        observers: telemetry::observers(project),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The only place that reads environment variables.
 
 pub(crate) mod git_identity;
+mod telemetry_variables;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,6 +13,7 @@ use providers::{NoKey, Secret};
 use sandbox::{Profile, Toolchains};
 
 use crate::config::{ConfigSource, Given};
+pub(crate) use telemetry_variables::TelemetryVariables;
 
 /// The variables of our own that set a key of the configuration.
 const SETTINGS: [(&str, &str); 3] = [
@@ -42,6 +44,8 @@ pub(crate) struct Environment {
     pub(crate) base_urls: BTreeMap<&'static str, FoundVariable>,
     /// How the network is reached.
     pub(crate) network: NetworkVariables,
+    /// Where telemetry goes.
+    pub(crate) telemetry: TelemetryVariables,
 }
 
 /// How the network is reached.
@@ -100,6 +104,7 @@ impl Environment {
                 http_proxy: first(&["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"]),
                 no_proxy: first(&["NO_PROXY", "no_proxy"]),
             },
+            telemetry: TelemetryVariables::from(read),
             ..Self::default()
         }
     }

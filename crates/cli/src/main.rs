@@ -17,7 +17,9 @@ mod model_choice;
 mod output;
 mod project;
 mod reports;
+mod session_worktrees;
 mod shown_project;
+mod telemetry;
 mod user_commands;
 mod web_tools;
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Mcp(args) => commands::mcp::run(args),
         Command::Acp(args) => commands::acp::run(args),
         Command::Web(args) => commands::web::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Index(args) => commands::index::run(&args),
         Command::History(args) => commands::history::run(&args),
         Command::Undo(args) => commands::undo::run(args),

@@ -53,7 +53,17 @@ pub(crate) async fn chosen(
     environment: &Environment,
     wanted: &ModelSelection,
 ) -> anyhow::Result<Chosen> {
-    let keys = Keys::load(environment, config)?;
+    chosen_with_keys(config, environment, wanted, &[]).await
+}
+
+/// The same with keys of a user of a team, which count before those of the server.
+pub(crate) async fn chosen_with_keys(
+    config: &Config,
+    environment: &Environment,
+    wanted: &ModelSelection,
+    own: &[(String, team::ProviderKey)],
+) -> anyhow::Result<Chosen> {
+    let keys = Keys::load(environment, config)?.with_own(own);
     let configured = ModelSelection {
         provider: config.model.provider.as_ref().map(|name| name.as_ref().to_owned()),
         model: config.model.name.clone(),

@@ -78,6 +78,12 @@ impl Project {
         self
     }
 
+    /// The same with the foreign servers of another project.
+    pub(crate) fn with_servers(self, servers: Arc<ForeignServers>) -> Self {
+        let _ = self.servers.set(servers);
+        self
+    }
+
     /// The foreign servers, none of which is started yet. They end with this process. `unconfined` counts
     /// the first time.
     pub(crate) fn servers(&self, unconfined: bool) -> &Arc<ForeignServers> {
@@ -256,7 +262,7 @@ impl Project {
 }
 
 /// The name of a project's own directories among those of other projects.
-fn own_name(workspace: &Workspace) -> String {
+pub(crate) fn own_name(workspace: &Workspace) -> String {
     let root = workspace.canonical_path();
     let name = root.file_name().unwrap_or_default().as_encoded_bytes();
     let hash = ContentHash::of(root.as_os_str().as_encoded_bytes()).to_string();

@@ -211,12 +211,22 @@ impl ChatContext {
         ports: &Ports,
         events: Vec<SessionEvent>,
     ) -> Result<(), LogError> {
+        self.record_taking(ports, events, &[]).await
+    }
+
+    /// The same for events that these items of a shared inbox have caused.
+    pub(crate) async fn record_taking(
+        &mut self,
+        ports: &Ports,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<(), LogError> {
         if events.is_empty() {
             return Ok(());
         }
         let shown = self.conversation.units();
         let events = events.into_iter().map(|event| images::thinned(event, shown)).collect();
-        for entry in &ports.log.append(events).await? {
+        for entry in &ports.log.append_taking(events, items).await? {
             self.apply(entry);
         }
         Ok(())

@@ -18,6 +18,8 @@ pub struct QueuedMessage {
     pub id: QueuedId,
     /// What is said.
     pub content: Vec<Content>,
+    /// The number under which it also lies in the inbox that processes share, if it does.
+    pub item: Option<i64>,
 }
 
 /// Messages of the user that wait for the running turn. What a turn does not take stays here for the
@@ -38,10 +40,19 @@ struct InboxState {
 impl Inbox {
     /// Adds a message behind all others.
     pub fn push(&self, content: Vec<Content>) -> QueuedId {
+        self.add(content, None)
+    }
+
+    /// Adds a message that lies in the inbox that processes share, under this number.
+    pub fn push_item(&self, content: Vec<Content>, item: i64) -> QueuedId {
+        self.add(content, Some(item))
+    }
+
+    fn add(&self, content: Vec<Content>, item: Option<i64>) -> QueuedId {
         let mut state = self.state();
         state.last_id += 1;
         let id = QueuedId(state.last_id);
-        state.waiting.push(QueuedMessage { id, content });
+        state.waiting.push(QueuedMessage { id, content, item });
         id
     }
 
@@ -93,6 +104,11 @@ impl TakenMessages<'_> {
         let state = self.0.state();
         let taken = state.taken.iter().map(content);
         taken.map(|content| SessionEvent::UserAdded { content }).collect()
+    }
+
+    /// The items that are done once they are written.
+    pub(crate) fn items(&self) -> Vec<i64> {
+        self.0.state().taken.iter().filter_map(|message| message.item).collect()
     }
 
     /// They are in the log.

@@ -73,6 +73,16 @@ pub trait SessionLog: Send + Sync {
     /// Returns all entries since the last append through this object: those that others have written
     /// to the same log in between come first.
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError>;
+
+    /// The same for events that items of a shared inbox have caused. The items are done as soon as the events are
+    /// written, and not before. A log without such an inbox has no items to mark.
+    async fn append_taking(
+        &self,
+        events: Vec<SessionEvent>,
+        _items: &[i64],
+    ) -> Result<Vec<LogEntry>, LogError> {
+        self.append(events).await
+    }
 }
 
 /// The log cannot be written, so the turn stops.

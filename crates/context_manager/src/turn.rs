@@ -204,7 +204,7 @@ impl ChatContext {
             return Ok(());
         }
         if let Some(taken) = turn.ports.inbox.take() {
-            self.record(turn.ports, taken.events()).await?;
+            self.record_taking(turn.ports, taken.events(), &taken.items()).await?;
             taken.written();
             turn.ports.tools.turn_began();
         }

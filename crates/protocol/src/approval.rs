@@ -70,6 +70,9 @@ pub struct ApprovalResponse {
     /// What the user wants the model to know about single lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<LineComment>,
+    /// The user of a team that has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// A remark of the user about a line of a proposed change.

@@ -76,6 +76,7 @@ pub(crate) async fn converse(
     mut show: impl FnMut(SessionEvent) + Send + 'static,
 ) -> Result<TurnOutcome, Box<dyn Error>> {
     let mut session = Session::begin(SessionParts {
+        exchange: None,
         store: Arc::new(SqliteStore::open(state.join("sessions.db")).await?),
         root: tools.code.workspace().canonical_path().display().to_string(),
         tools,
@@ -85,6 +86,7 @@ pub(crate) async fn converse(
         prompts: SystemPromptService::default(),
         turn_limit: 20,
         budget: Budget::default(),
+        observers: Vec::new(),
     })
     .await?;
     let mut log = session.log().watch();

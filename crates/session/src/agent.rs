@@ -167,7 +167,15 @@ impl SessionLog for Watched {
         &self,
         events: Vec<SessionEvent>,
     ) -> Result<Vec<LogEntry>, context_manager::LogError> {
-        let entries = self.log.append(events).await?;
+        self.append_taking(events, &[]).await
+    }
+
+    async fn append_taking(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, context_manager::LogError> {
+        let entries = self.log.append_taking(events, items).await?;
         let mut seen = locked(&self.seen);
         for entry in &entries {
             match &entry.event {

@@ -31,7 +31,19 @@ struct Open {
     asked: ContentHash,
     /// None until it is in the log, so that it is not shown before.
     request: Option<ApprovalRequest>,
-    answer: oneshot::Sender<ApprovalResponse>,
+    answer: oneshot::Sender<GivenAnswer>,
+}
+
+/// An answer, and the item of the shared inbox that brought it.
+struct GivenAnswer {
+    response: ApprovalResponse,
+    item: Option<i64>,
+}
+
+impl From<ApprovalResponse> for GivenAnswer {
+    fn from(response: ApprovalResponse) -> Self {
+        Self { response, item: None }
+    }
 }
 
 impl Open {
@@ -96,7 +108,7 @@ impl ApprovalManager {
             open.step_id == step_id && (!response.is_approved() || response.approves(open.asked))
         };
         let answered = self.remove(is_meant);
-        let sent = answered.map(|open| open.answer.send(response).is_ok());
+        let sent = answered.map(|open| open.answer.send(response.into()).is_ok());
         if sent == Some(true) { Ok(()) } else { Err(NotAsked(step_id.to_owned())) }
     }
 
@@ -107,11 +119,26 @@ impl ApprovalManager {
         request: &ApprovalRequest,
         response: ApprovalResponse,
     ) -> Result<(), NotAsked> {
+        self.settle(request, response.into())
+    }
+
+    /// The same for an answer that came through the shared inbox: the item is done when the answer is in the log.
+    pub fn answer_taking(
+        &self,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+        item: i64,
+    ) -> Result<(), NotAsked> {
+        self.settle(request, GivenAnswer { response, item: Some(item) })
+    }
+
+    fn settle(&self, request: &ApprovalRequest, answer: GivenAnswer) -> Result<(), NotAsked> {
+        let GivenAnswer { response, .. } = &answer;
         let answered = match !response.is_approved() || response.approves(request.proposal_hash) {
             true => self.remove(|open| open.is_about(request)),
             false => None,
         };
-        let sent = answered.map(|open| open.answer.send(response).is_ok());
+        let sent = answered.map(|open| open.answer.send(answer).is_ok());
         if sent == Some(true) { Ok(()) } else { Err(NotAsked(request.step_id.clone())) }
     }
 
@@ -142,7 +169,7 @@ impl ApprovalManager {
         for Open { request, answer, .. } in equal {
             if let Some(request) = request {
                 // A call that has stopped waiting needs no answer.
-                let _ = answer.send(request.approve());
+                let _ = answer.send(request.approve().into());
             }
         }
     }
@@ -154,8 +181,8 @@ impl ApprovalManager {
     async fn answered(
         &self,
         request: &ApprovalRequest,
-        answered: oneshot::Receiver<ApprovalResponse>,
-    ) -> Result<ApprovalResponse, ToolError> {
+        answered: oneshot::Receiver<GivenAnswer>,
+    ) -> Result<GivenAnswer, ToolError> {
         let elsewhere = async {
             let withdrawn = "the question was withdrawn";
             answered.await.map_err(|_| ToolError::new(ErrorCode::Cancelled, withdrawn))
@@ -163,8 +190,8 @@ impl ApprovalManager {
         match &self.approver {
             None => elsewhere.await,
             Some(approver) => tokio::select! {
-                response = approver.decide(request) => response,
-                Ok(response) = elsewhere => Ok(response),
+                response = approver.decide(request) => response.map(GivenAnswer::from),
+                Ok(answer) = elsewhere => Ok(answer),
             },
         }
     }
@@ -207,12 +234,13 @@ impl Approver for ApprovalManager {
             open.request = Some(request.clone());
         }
         self.changes.send_replace(());
-        let response = self.answered(request, answered).await?;
+        let GivenAnswer { response, item } = self.answered(request, answered).await?;
         if response.remember.is_some() && response.approves(request.proposal_hash) {
             self.answer_equal(request);
         }
         let event = SessionEvent::ApprovalAnswered { call_id, response: response.clone() };
-        self.log.append(vec![event]).await.map_err(unwritable)?;
+        let items: Vec<i64> = item.into_iter().collect();
+        self.log.append_taking(vec![event], &items).await.map_err(unwritable)?;
         Ok(response)
     }
 }

@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use context_manager::{LogError, SessionLog};
 use protocol::{LogEntry, Opened, SessionEvent, Settings};
-use store::{Lease, SessionId, Store, StoreError};
+use store::{Exchange, Lease, SessionId, Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
 
+use crate::observer::LogObserver;
 use crate::recall::ReadableLog;
+use crate::session::SessionParts;
 
 /// The log of one session. A front end sees what has been written, in that order, and nothing
 /// that has not.
@@ -19,7 +22,13 @@ use crate::recall::ReadableLog;
 /// A session that was begun is not in the store before its first event is.
 pub struct StoredLog {
     store: Arc<dyn Store>,
+    /// The inbox that this process shares with others, if it does.
+    exchange: Option<Arc<dyn Exchange>>,
     id: SessionId,
+    /// Fires when something could not be written. Others may have the session then, and what this process knows of the
+    /// log may be wrong.
+    broken: CancellationToken,
+    observers: Vec<Arc<dyn LogObserver>>,
     watchers: Mutex<Vec<UnboundedSender<LogEntry>>>,
     /// The right to write, from the first event to [`Self::take_lease`].
     lease: Mutex<Option<Lease>>,
@@ -33,6 +42,8 @@ struct Writing {
     aside: Vec<LogEntry>,
     /// How the session begins, as long as it is not in the store.
     beginning: Option<Beginning>,
+    /// Items of the shared inbox that are done with what the conversation writes next.
+    taking: Vec<i64>,
 }
 
 struct Beginning {
@@ -43,26 +54,37 @@ struct Beginning {
 
 impl StoredLog {
     /// The log of a session in the store, which the lease allows to write.
-    pub(crate) fn of_stored(store: Arc<dyn Store>, id: SessionId, lease: Lease) -> Self {
-        Self {
-            store,
-            id,
-            watchers: Mutex::default(),
-            lease: Mutex::new(Some(lease)),
-            writing: tokio::sync::Mutex::default(),
-        }
+    pub(crate) fn of_stored(parts: &SessionParts, id: SessionId, lease: Lease) -> Self {
+        Self::new(parts, id, Some(lease), Writing::default())
     }
 
     /// The log of a session that is put into the store with its first event.
-    pub(crate) fn beginning(store: Arc<dyn Store>, id: SessionId, opened: Opened) -> Self {
+    pub(crate) fn beginning(parts: &SessionParts, id: SessionId, opened: Opened) -> Self {
         let beginning = Some(Beginning { opened, is_tried: false });
+        Self::new(parts, id, None, Writing { beginning, ..Writing::default() })
+    }
+
+    fn new(parts: &SessionParts, id: SessionId, lease: Option<Lease>, writing: Writing) -> Self {
         Self {
-            store,
+            store: Arc::clone(&parts.store),
+            exchange: parts.exchange.clone(),
             id,
+            broken: CancellationToken::new(),
+            observers: parts.observers.clone(),
             watchers: Mutex::default(),
-            lease: Mutex::default(),
-            writing: tokio::sync::Mutex::new(Writing { beginning, ..Writing::default() }),
+            lease: Mutex::new(lease),
+            writing: tokio::sync::Mutex::new(writing),
         }
+    }
+
+    /// Fires when something could not be written.
+    pub fn broken(&self) -> &CancellationToken {
+        &self.broken
+    }
+
+    /// Has these items of the shared inbox done with what the conversation writes next.
+    pub(crate) async fn take_with_next(&self, items: Vec<i64>) {
+        self.writing.lock().await.taking = items;
     }
 
     /// Whether the session is in the store.
@@ -103,12 +125,16 @@ impl StoredLog {
         &self,
         writing: &mut Writing,
         events: Vec<SessionEvent>,
+        items: &[i64],
     ) -> Result<Vec<LogEntry>, LogError> {
         let entries = match writing.beginning {
-            None => self.store.append(&self.id, events).await,
+            None => self.append_to_stored(events, items).await,
             Some(_) => self.write_first(writing, events).await,
         };
-        let entries = entries.map_err(|error| LogError { message: error.to_string() })?;
+        let entries = entries.map_err(|error| {
+            self.broken.cancel();
+            LogError { message: error.to_string() }
+        })?;
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| entries.iter().all(|entry| watcher.send(entry.clone()).is_ok()));
         Ok(entries)
@@ -127,21 +153,57 @@ impl StoredLog {
             let lease = self.store.claim(&self.id).await?;
             *self.lease() = Some(lease);
             writing.beginning = None;
-            return self.store.append(&self.id, events).await;
+            return self.append_to_stored(events, &[]).await;
         }
         let mut entries = self.store.create_as(&self.id, &beginning.opened, events).await?;
         let lease = self.store.claim(&self.id).await?;
         *self.lease() = Some(lease);
         writing.beginning = None;
+        self.observed(&entries);
         Ok(entries.split_off(1))
+    }
+
+    async fn append_to_stored(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let entries = match &self.exchange {
+            Some(exchange) if !items.is_empty() => {
+                exchange.append_taking(&self.id, events, items).await?
+            }
+            _ => self.store.append(&self.id, events).await?,
+        };
+        self.observed(&entries);
+        Ok(entries)
+    }
+
+    fn observed(&self, entries: &[LogEntry]) {
+        self.observers.iter().for_each(|observer| observer.written(&self.id, entries));
+    }
+}
+
+impl Drop for StoredLog {
+    fn drop(&mut self) {
+        self.observers.iter().for_each(|observer| observer.left(&self.id));
     }
 }
 
 #[async_trait]
 impl SessionLog for StoredLog {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        self.append_taking(events, &[]).await
+    }
+
+    async fn append_taking(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, LogError> {
         let mut writing = self.writing.lock().await;
-        let written = self.write(&mut writing, events).await?;
+        let items: Vec<i64> =
+            items.iter().copied().chain(std::mem::take(&mut writing.taking)).collect();
+        let written = self.write(&mut writing, events, &items).await?;
         let mut entries = std::mem::take(&mut writing.aside);
         entries.extend(written);
         Ok(entries)
@@ -153,8 +215,16 @@ struct Aside(Arc<StoredLog>);
 #[async_trait]
 impl SessionLog for Aside {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        self.append_taking(events, &[]).await
+    }
+
+    async fn append_taking(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, LogError> {
         let mut writing = self.0.writing.lock().await;
-        let entries = self.0.write(&mut writing, events).await?;
+        let entries = self.0.write(&mut writing, events, items).await?;
         writing.aside.extend_from_slice(&entries);
         Ok(entries)
     }
@@ -201,6 +271,7 @@ impl NestedLog {
         &self,
         written: &mut Nested,
         events: Vec<SessionEvent>,
+        items: &[i64],
     ) -> Result<Vec<LogEntry>, LogError> {
         let numbered = events.into_iter().zip(written.places.len() as u64 + 1..);
         let nested = numbered.map(|(event, sequence)| SessionEvent::Nested {
@@ -208,7 +279,7 @@ impl NestedLog {
             // The store knows the time; it is put in when the entry comes back.
             entry: Box::new(LogEntry { sequence, at: 0, event }),
         });
-        let entries = self.parent.append(nested.collect()).await?;
+        let entries = self.parent.append_taking(nested.collect(), items).await?;
         written.places.extend(entries.iter().map(|entry| entry.sequence));
         Ok(entries.into_iter().filter_map(unwrap).collect())
     }
@@ -217,8 +288,16 @@ impl NestedLog {
 #[async_trait]
 impl SessionLog for NestedLog {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        self.append_taking(events, &[]).await
+    }
+
+    async fn append_taking(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, LogError> {
         let mut written = self.written.lock().await;
-        let latest = self.write(&mut written, events).await?;
+        let latest = self.write(&mut written, events, items).await?;
         let mut entries = std::mem::take(&mut written.aside);
         entries.extend(latest);
         Ok(entries)
@@ -230,8 +309,16 @@ struct NestedAside(Arc<NestedLog>);
 #[async_trait]
 impl SessionLog for NestedAside {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        self.append_taking(events, &[]).await
+    }
+
+    async fn append_taking(
+        &self,
+        events: Vec<SessionEvent>,
+        items: &[i64],
+    ) -> Result<Vec<LogEntry>, LogError> {
         let mut written = self.0.written.lock().await;
-        let entries = self.0.write(&mut written, events).await?;
+        let entries = self.0.write(&mut written, events, items).await?;
         written.aside.extend_from_slice(&entries);
         Ok(entries)
     }

@@ -28,7 +28,8 @@ pub enum RewindFiles {
 }
 
 impl RewindPoint {
-    fn of(entry: &LogEntry) -> Option<Self> {
+    /// The message that an entry holds, if it is one.
+    pub fn of(entry: &LogEntry) -> Option<Self> {
         match &entry.event {
             SessionEvent::UserMessage { content } | SessionEvent::UserAdded { content } => {
                 let content = content.clone();

@@ -9,7 +9,7 @@ use context_manager::{
 use protocol::{
     AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
 };
-use store::{SessionId, Store, StoreError};
+use store::{Exchange, SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tool_system::policy::Policy;
 use tool_system::{Approver, LearnedRules, OnDemand, ProjectTools, ToolExecutor};
@@ -18,6 +18,7 @@ use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
 use crate::attachments::{Attached, with_files};
 use crate::log::StoredLog;
+use crate::observer::LogObserver;
 use crate::prompt::SystemPromptService;
 
 /// A model and what is known about it.
@@ -62,6 +63,8 @@ impl Model {
 pub struct SessionParts {
     /// Where it is kept.
     pub store: Arc<dyn Store>,
+    /// The inbox and the rest that several processes share through the store, if they do.
+    pub exchange: Option<Arc<dyn Exchange>>,
     /// The project and its tools, for any role.
     pub tools: ProjectTools,
     /// Decides about what needs approval; without one, questions wait for [`ApprovalManager::answer`].
@@ -78,6 +81,8 @@ pub struct SessionParts {
     pub turn_limit: u32,
     /// What may be used up before the user is asked.
     pub budget: Budget,
+    /// Are told everything that is written.
+    pub observers: Vec<Arc<dyn LogObserver>>,
 }
 
 /// Why a conversation cannot begin or go on.
@@ -131,12 +136,16 @@ struct Lasting {
 impl Session {
     /// Begins a conversation. It is in the store once something is said in it or it has a name.
     pub async fn begin(parts: SessionParts) -> Result<Self, SessionError> {
+        Self::begin_as(parts, SessionId::generate()?)
+    }
+
+    /// The same under an id that [`SessionId::generate`] made.
+    pub fn begin_as(parts: SessionParts, id: SessionId) -> Result<Self, SessionError> {
         check_price(&parts)?;
         let opened =
             Opened { root: parts.root.clone(), settings: settings(&parts), forked_from: None };
-        let id = SessionId::generate()?;
         let context = beginning(&opened);
-        let log = StoredLog::beginning(Arc::clone(&parts.store), id.clone(), opened);
+        let log = StoredLog::beginning(&parts, id.clone(), opened);
         Ok(Self::assembled(parts, id, log, context))
     }
 
@@ -163,7 +172,10 @@ impl Session {
         let lease = parts.store.claim(&id).await?;
         let loaded = parts.store.load(&id).await?;
         let context = ChatContext::replay(&loaded.entries);
-        let log = StoredLog::of_stored(Arc::clone(&parts.store), id.clone(), lease);
+        for observer in &parts.observers {
+            observer.taken_up(&id, &loaded.entries);
+        }
+        let log = StoredLog::of_stored(&parts, id.clone(), lease);
         Ok((Self::assembled(parts, id, log, context), loaded.damage))
     }
 
@@ -179,6 +191,13 @@ impl Session {
         if let Some(lease) = self.log.take_lease() {
             lease.release().await;
         }
+    }
+
+    /// Has these items of the shared inbox done with what is written next: what is said, changed, taken back or
+    /// continued.
+    pub async fn taking(&mut self, items: Vec<i64>) -> &mut Self {
+        self.log.take_with_next(items).await;
+        self
     }
 
     /// Whether the conversation is in the store: something was said in it, or it has a name.

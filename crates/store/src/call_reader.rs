@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
+use crate::SessionId;
 use crate::call_waiting::CallWaiting;
 use crate::event_data::EventData;
 
@@ -66,6 +67,32 @@ pub(crate) struct CallReader {
     /// The session itself is the scope "", a sub-agent the ids of the calls that lead to it.
     scopes: HashMap<String, AgentScope>,
     waiting: CallWaiting,
+}
+
+/// Follows one session after the other.
+#[derive(Default)]
+pub(crate) struct Follower {
+    current: Option<(SessionId, CallReader)>,
+}
+
+impl Follower {
+    /// Takes the next row of a session; those of one session come together and in order.
+    pub(crate) fn read(
+        &mut self,
+        session: &str,
+        at: i64,
+        kind: &str,
+        data: EventData<'_>,
+        mut seen: impl FnMut(&SessionId, &Observation<'_>),
+    ) {
+        if self.current.as_ref().is_none_or(|(id, _)| id.as_str() != session) {
+            let Ok(id) = session.parse() else { return };
+            self.current = Some((id, CallReader::default()));
+        }
+        if let Some((id, reader)) = &mut self.current {
+            reader.read(kind, at, data, &mut |it| seen(id, &it));
+        }
+    }
 }
 
 /// A row on its way to the agent it is about.

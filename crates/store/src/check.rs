@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::SessionId;
+use crate::inspection::Problem;
+use crate::{SessionId, StoreError};
 
 /// What a check may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,4 +45,36 @@ pub struct RepairNote {
     pub at: i64,
     /// What was wrong and what was done.
     pub text: String,
+}
+
+impl CheckReport {
+    /// Adds what is wrong with a session, and how its repair went if there was one.
+    pub(crate) fn add(
+        &mut self,
+        id: &SessionId,
+        problems: &[Problem],
+        repair: Option<Result<(), StoreError>>,
+    ) {
+        let is_repaired = matches!(repair, Some(Ok(())));
+        let mut find = |problem: String, repaired: Option<&str>| {
+            let repaired = repaired.map(str::to_owned);
+            self.findings.push(CheckFinding { session: Some(id.clone()), problem, repaired });
+        };
+        for problem in problems {
+            find(problem.to_string(), is_repaired.then(|| what_was_done(problem)).flatten());
+        }
+        if let Some(Err(error)) = repair {
+            find(format!("not repaired: {error}"), None);
+        }
+    }
+}
+
+fn what_was_done(problem: &Problem) -> Option<&'static str> {
+    match problem {
+        Problem::Damaged { .. } => Some("moved to the table `damaged`; the log goes on without it"),
+        Problem::Missing(_) => Some("noted as lost; the log goes on without it"),
+        Problem::OpeningRebuilt => Some("written into the log"),
+        Problem::Unlisted => Some("listed again, as its log tells"),
+        Problem::Unreadable { .. } | Problem::Unknown { .. } => None,
+    }
 }

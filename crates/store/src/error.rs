@@ -27,6 +27,34 @@ pub enum StoreError {
         /// The process that has it.
         holder: Holder,
     },
+    /// Another replica has the session, or may have it: this one has not renewed its lease in time.
+    #[error("this replica has lost the lease of session {session}; nothing was written")]
+    LeaseLost {
+        /// The session.
+        session: SessionId,
+    },
+    /// There is another session with this id.
+    #[error("there is already a session {session}")]
+    Exists {
+        /// The session.
+        session: SessionId,
+    },
+    /// An item of an inbox is not waiting any more.
+    #[error("item {number} of session {session} was taken back, refused or done before")]
+    ItemGone {
+        /// The session.
+        session: SessionId,
+        /// The item.
+        number: i64,
+    },
+    /// The database does not answer.
+    #[error("{database} does not answer: {reason}; check that it runs and can be reached")]
+    Unreachable {
+        /// The database.
+        database: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// A newer version of Toolkiln has written the file.
     #[error(
         "{file} was written by a newer Toolkiln (format {found}, this one knows {known}); it can \

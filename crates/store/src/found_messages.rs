@@ -11,6 +11,9 @@ const EXCERPT: usize = 200;
 /// Bytes of a message that can be found; what is pasted into one may be much longer.
 const MOST_TEXT: usize = 64 * 1024;
 
+/// The kinds of events whose words are looked for.
+pub(crate) const SAID_KINDS: [&str; 3] = ["user_message", "user_added", "model_answered"];
+
 /// The messages that hold some words, one of each session, the newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundMessages {

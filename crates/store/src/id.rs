@@ -30,7 +30,12 @@ pub struct SessionId(String);
 impl SessionId {
     /// An id that is not in use, for [`crate::Store::create_as`].
     pub fn generate() -> Result<Self, StoreError> {
-        Ok(Self::from_parts(now_ms().unsigned_abs(), random_bits()?))
+        Self::generate_at(now_ms())
+    }
+
+    /// An id that was made at a time: milliseconds since 1970, UTC.
+    pub(crate) fn generate_at(milliseconds: i64) -> Result<Self, StoreError> {
+        Ok(Self::from_parts(milliseconds.unsigned_abs(), random_bits()?))
     }
 
     fn from_parts(milliseconds: u64, random: u64) -> Self {
@@ -42,6 +47,18 @@ impl SessionId {
             }
         }
         Self(text)
+    }
+
+    /// The first id of a moment, for ranges.
+    pub(crate) fn first_of(milliseconds: i64) -> Self {
+        Self::from_parts(milliseconds.unsigned_abs(), 0)
+    }
+
+    /// When it was made: milliseconds since 1970, UTC.
+    pub(crate) fn milliseconds(&self) -> i64 {
+        let time = self.0.bytes().take(TIME_CHARACTERS as usize);
+        let digit = |byte: u8| ALPHABET.iter().position(|it| *it == byte).unwrap_or_default();
+        time.fold(0, |value, byte| (value << BITS_PER_CHARACTER) | digit(byte) as i64)
     }
 
     /// The id as text.
@@ -128,6 +145,10 @@ mod tests {
         let late = SessionId::from_parts(1_700_000_000_001, 0);
         assert_eq!(early.as_str(), "1hf7yat00zzzzzzzzzzz");
         assert!(early < late);
+        assert_eq!(
+            (early.milliseconds(), late.milliseconds()),
+            (1_700_000_000_000, 1_700_000_000_001)
+        );
         assert_eq!(late.as_str().parse::<SessionId>().unwrap(), late);
         assert_eq!(serde_json::to_string(&late).unwrap(), "\"1hf7yat0100000000000\"");
     }

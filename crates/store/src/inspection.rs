@@ -89,6 +89,14 @@ pub(crate) struct Inspection {
     pub(crate) problems: Vec<Problem>,
 }
 
+impl Inspection {
+    /// What a repair of all this writes into the log.
+    pub(crate) fn repaired(&self) -> SessionEvent {
+        let damage = self.problems.iter().filter(|problem| problem.is_damage());
+        SessionEvent::Repaired { notes: damage.map(Problem::to_string).collect() }
+    }
+}
+
 /// What the list of sessions knows about a log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expected {

@@ -4,7 +4,7 @@ use protocol::{LogEntry, Opened, SessionEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::row::Row;
+use crate::row::{self, Row};
 use crate::{SessionId, StoreError};
 
 const MARK: &str = "session";
@@ -121,6 +121,12 @@ fn read_line(line: &str, last: u64) -> Result<Row, String> {
     if frame.sequence > MAX_SEQUENCE {
         return Err(format!("{} is not a valid position in a log", frame.sequence));
     }
+    if frame.kind.contains('\0') {
+        return Err("its type holds a zero, which no database of ours can keep".to_owned());
+    }
+    if let Some(row) = as_written(line, &frame) {
+        return Ok(row);
+    }
     if let Ok(entry) = serde_json::from_str::<LogEntry>(line) {
         let row = Row::new(entry.sequence, entry.at, &entry.event);
         return row.map_err(|error| error.to_string());
@@ -131,6 +137,15 @@ fn read_line(line: &str, last: u64) -> Result<Row, String> {
         None => serde_json::json!({"type": kind}),
     };
     Ok(Row { sequence, at, kind, data: event.to_string() })
+}
+
+/// The row of which this is the line, byte for byte. None if it was written by something else.
+fn as_written(line: &str, frame: &ExportLine) -> Option<Row> {
+    let (sequence, at) = (frame.sequence, frame.at);
+    let members = line.trim().strip_prefix(&format!("{{\"sequence\":{sequence},\"at\":{at},"))?;
+    let data = format!("{{{members}");
+    let row = Row { sequence, at, kind: row::kind_of(data.as_bytes()).to_owned(), data };
+    (row.kind == frame.kind && row.line() == line).then_some(row)
 }
 
 /// Makes sure that the log begins as every log does, and names what is not there.

@@ -42,6 +42,12 @@ impl Row {
     }
 }
 
+/// Events as entries that follow a position.
+pub(crate) fn number(events: Vec<SessionEvent>, last: u64, at: i64) -> Vec<LogEntry> {
+    let numbered = (last + 1..).zip(events);
+    numbered.map(|(sequence, event)| LogEntry { sequence, at, event }).collect()
+}
+
 /// The checksum of a row before its data.
 pub(crate) fn hasher(session: &SessionId, sequence: u64, at: i64, kind: &str) -> crc32fast::Hasher {
     let mut hasher = crc32fast::Hasher::new();

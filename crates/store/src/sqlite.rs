@@ -169,6 +169,11 @@ impl Store for SqliteStore {
         self.to_the_end(|inner| async move { manage::import(&inner, &jsonl).await }).await
     }
 
+    async fn import_as(&self, id: &SessionId, jsonl: &str) -> Result<Imported, StoreError> {
+        let (id, jsonl) = (id.clone(), jsonl.to_owned());
+        self.to_the_end(|inner| async move { manage::import_as(&inner, id, &jsonl).await }).await
+    }
+
     async fn check(
         &self,
         id: Option<&SessionId>,

@@ -64,6 +64,10 @@ pub trait Store: Send + Sync {
     /// named.
     async fn import(&self, jsonl: &str) -> Result<Imported, StoreError>;
 
+    /// Makes a session under an id that it has elsewhere, as [`copy_sessions`](crate::copy_sessions) does. Fails if
+    /// there is one already.
+    async fn import_as(&self, id: &SessionId, jsonl: &str) -> Result<Imported, StoreError>;
+
     /// Looks for damage in one session or all, and repairs it if asked to. Nothing that was written is
     /// ever thrown away.
     async fn check(

@@ -1,11 +1,15 @@
 //! What the list of sessions says about a session, folded from its events.
 
-use protocol::{Content, SessionEvent, Settings, Usage};
+use protocol::{AgentRole, Content, Opened, SessionEvent, Settings, Usage};
 
 use crate::SessionState;
+use crate::row::Row;
 
 /// A title made from a message is cut here.
 const TITLE_CHARACTERS: usize = 80;
+
+/// What every reader of JSON can hold.
+const LARGEST: i64 = (1 << 53) - 1;
 
 /// What some events in a row change about the summary of their session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,6 +95,49 @@ fn first_line(content: &[Content]) -> Option<String> {
         title.push('…');
     }
     Some(title)
+}
+
+/// When a session began and was last written to, and where its log ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    pub(crate) last: u64,
+}
+
+/// The summary of a whole log.
+pub(crate) struct SummaryOfRows {
+    pub(crate) span: Span,
+    pub(crate) opened: Opened,
+    pub(crate) summary: Summary,
+}
+
+impl SummaryOfRows {
+    /// None if the rows do not say how the session was opened.
+    pub(crate) fn new(rows: &[Row]) -> Option<Self> {
+        let (first, last) = (rows.first()?, rows.last()?);
+        let events: Vec<SessionEvent> =
+            rows.iter().filter_map(Row::entry).map(|entry| entry.event).collect();
+        let opened = events.iter().find_map(|event| match event {
+            SessionEvent::Opened(opened) => Some(opened.clone()),
+            _ => None,
+        })?;
+        let updated = rows.iter().map(|row| row.at).fold(first.at, i64::max);
+        let span = Span { created: first.at, updated, last: last.sequence };
+        Some(Self { span, opened, summary: Summary::of(&events) })
+    }
+}
+
+/// A role as it is stored.
+pub(crate) fn role_text(role: &AgentRole) -> String {
+    // Plain data; a role that could not be written is read back as unknown.
+    serde_json::to_string(role).unwrap_or_default()
+}
+
+/// Databases have no unsigned numbers, and SQLite adds beyond its largest as fractions. A wrong number from a
+/// provider must not get there.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX).min(LARGEST)
 }
 
 #[cfg(test)]

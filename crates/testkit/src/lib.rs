@@ -1,7 +1,7 @@
 //! What tests need and users never get: temporary projects written as text ([`Fixture`]), real
 //! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]), a scripted
-//! model behind real HTTP ([`ModelServer`]), programs at a real terminal ([`LiveScreen`]), and trees remembered
-//! to the last bit ([`Snapshot`]). The rules of the house live in `tests/tidy`.
+//! model behind real HTTP ([`ModelServer`]), programs at a real terminal ([`LiveScreen`]), a real
+//! PostgreSQL server ([`Postgres`]) and connections that break ([`FaultProxy`]), and trees remembered to the last bit ([`Snapshot`]). The rules of the house live in `tests/tidy`.
 //!
 //! Everything here fails by panicking with a message for the reader of the test, at the line
 //! of the test.
@@ -12,6 +12,7 @@
 // Fixtures and child processes are the very purpose of this crate.
 #![allow(clippy::disallowed_methods)]
 
+mod fault_proxy;
 mod fixture;
 mod fixture_text;
 mod left_out;
@@ -19,14 +20,19 @@ pub mod live_screen;
 mod login_server;
 mod mcp_server;
 pub mod model_server;
+mod postgres;
 mod process;
 mod snapshot;
+mod team_login;
 
+pub use fault_proxy::FaultProxy;
 pub use fixture::Fixture;
 pub use left_out::left_out;
 pub use live_screen::LiveScreen;
 pub use login_server::{LoginServer, LoginState};
 pub use mcp_server::MCP_SERVER;
 pub use model_server::{Exchange, Fault, Gate, ModelServer, Reply};
+pub use postgres::{POSTGRES_VARIABLE, Postgres, PostgresDatabase};
 pub use process::StdioServer;
 pub use snapshot::Snapshot;
+pub use team_login::first_admin_token;

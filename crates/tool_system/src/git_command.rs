@@ -6,6 +6,7 @@ mod log;
 mod repository;
 mod settings;
 mod status;
+mod worktree;
 
 use protocol::{ErrorCode, ToolError};
 use serde_json::Value;
@@ -18,6 +19,7 @@ pub(crate) use diff::{DiffPage, DiffWindow, FileStat, stats_and_patch};
 pub(crate) use log::{Commit, FORMAT, commits};
 pub(crate) use repository::{Git, changing, has_repository, look, look_at_diff};
 pub(crate) use status::{Status, status};
+pub(crate) use worktree::{add as add_worktree, fill as fill_worktree};
 
 /// Milliseconds that looking at a repository may take.
 const LOOK_MS: u64 = 30_000;

@@ -78,6 +78,7 @@ pub use web::{
     AskedSearch, Recency, SearchFormat, SearchHit, SearchKind, SearchProvider, SearchQuestion,
     SearchServer, WebAccess, WebOptions, web_page_text,
 };
+pub use workspace::EntrySummary;
 
 /// Everything a tool's file needs, in one line.
 pub mod prelude {

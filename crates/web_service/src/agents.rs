@@ -7,13 +7,17 @@ use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 
 use crate::api_error::ApiError;
 use crate::app::{WebApp, respond};
 use crate::credentials::{AccessScope, Proof};
+use crate::event_stream::changed_rights;
 use crate::guard::{Need, Refusal};
+use crate::operation::RequestNotes;
 use crate::response_headers::protect;
+use crate::view::{HubView, TeamViewer};
 
 /// Bytes of a message, which may hold whole files.
 const BODY_LIMIT: usize = 16 * 1024 * 1024;
@@ -42,19 +46,25 @@ async fn answered(
     request: Request,
 ) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
+    if let Some(notes) = parts.extensions.get::<Arc<RequestNotes>>() {
+        notes.is_for(PATHS[usize::from(project.is_some())]);
+    }
     let need = Need::Scope(AccessScope::Mcp);
     // Nothing of a body is read before the guard has spoken, and no project is looked at.
-    let (caller, body) = app.let_in(&parts, body, need, BODY_LIMIT).await?;
+    let (client, body) = app.let_in(&parts, body, need, BODY_LIMIT).await?;
     // A browser sends its cookie by itself; agents have tokens.
-    let caller = caller.filter(|caller| caller.by == Proof::Token).ok_or(Refusal::Unknown)?;
-    let project = app.hub.project(project)?;
+    let caller =
+        client.caller.filter(|caller| caller.by == Proof::Token).ok_or(Refusal::Unknown)?;
+    let project = client.hub.project(project)?;
     // Only a stream that waits for news is open for long without an answer in sight.
     let room = match parts.method {
         Method::GET => Some(app.room_for_stream()?),
         _ => None,
     };
-    let endpoint = project.agents(&app.site().url(), &app.closing);
-    let may_approve = caller.may(AccessScope::Approve);
+    let endpoint = project.desk().agents(project.port(), &app.site().url(), &app.closing);
+    // Where two have to agree, the one that calls is not the one that answers.
+    let asker = client.hub.user().map(TeamViewer::id);
+    let may_approve = caller.may(AccessScope::Approve) && client.hub.may_approve_of(asker);
     let mut response = endpoint.answer(parts, body, may_approve).await;
     protect(response.headers_mut());
     let Some(room) = room else { return Ok(response) };
@@ -63,5 +73,21 @@ async fn answered(
         let _ = &room;
         frame
     };
-    Ok(response.map(|body| Body::new(body.map_frame(held))))
+    let gone = is_gone(client.hub, project.name().to_owned());
+    Ok(response.map(|body| {
+        let frames = Body::new(body.map_frame(held)).into_data_stream();
+        Body::from_stream(frames.take_until(gone))
+    }))
+}
+
+/// Waits until the client may not use the project any more, so that a stream does not outlive a token or a role.
+async fn is_gone(mut hub: HubView, project: String) {
+    let mut rights = hub.watch_rights();
+    loop {
+        changed_rights(&mut rights).await;
+        match hub.renewed().await {
+            Some(renewed) if renewed.project(Some(&project)).is_ok() => hub = renewed,
+            _ => return,
+        }
+    }
 }

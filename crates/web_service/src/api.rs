@@ -13,15 +13,22 @@ mod project;
 mod search_all;
 mod sessions;
 mod stream;
+mod team;
 mod tools;
 
 pub(crate) use approvals::{QuestionBrief, QuestionNames};
-pub(crate) use sessions::SessionBrief;
+pub(crate) use colours::blocking;
+pub(crate) use sessions::{ListedSession, SessionBrief};
 pub(crate) use stream::EVENT_STREAM;
 
 use crate::route::Route;
 
-/// All routes.
+/// All routes of the service of a team: those of every service, and those about its users.
+pub fn team_routes() -> Vec<Route> {
+    routes().into_iter().chain(team::routes()).collect()
+}
+
+/// All routes of a service with one user.
 pub fn routes() -> Vec<Route> {
     let groups = [
         access::routes(),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use session::SessionError;
 use store::StoreError;
+use team::PeopleError;
 
 use crate::guard::Refusal;
 use crate::hub::HubError;
@@ -63,6 +64,12 @@ impl ApiError {
     /// Something else has happened before.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, ErrorCode::Conflict.as_str(), message)
+    }
+
+    /// The client may not do this.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        let code = ErrorCode::PermissionDenied.as_str();
+        Self::new(StatusCode::FORBIDDEN, code, message)
     }
 
     /// A fault of the service.
@@ -141,6 +148,21 @@ impl From<StoreError> for ApiError {
     }
 }
 
+impl From<PeopleError> for ApiError {
+    fn from(error: PeopleError) -> Self {
+        let message = error.to_string();
+        match error {
+            PeopleError::NotFound { .. } => Self::not_found(message),
+            PeopleError::LastAdmin | PeopleError::Exists(_) => Self::conflict(message),
+            PeopleError::Invalid(_) => Self::invalid(message),
+            PeopleError::Failed(_) => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Self::new(status, "DATABASE", "the team's database cannot be asked; try again")
+            }
+        }
+    }
+}
+
 impl From<SessionError> for ApiError {
     fn from(error: SessionError) -> Self {
         match error {
@@ -166,9 +188,32 @@ impl From<HubError> for ApiError {
             HubError::Working => Self::new(StatusCode::CONFLICT, "WORKING", message),
             HubError::TooManyOpen => Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message),
             HubError::QueueFull => Self::new(StatusCode::TOO_MANY_REQUESTS, "QUEUE_FULL", message),
-            HubError::NotPaused | HubError::Withdrawn => Self::conflict(message),
+            HubError::NotPaused
+            | HubError::Withdrawn
+            | HubError::NotWaiting
+            | HubError::AnsweredAlready => Self::conflict(message),
+            HubError::NotWorking => Self::new(StatusCode::CONFLICT, HubError::NOT_WORKING, message),
+            HubError::NoAnswer => Self::new(StatusCode::SERVICE_UNAVAILABLE, "NO_ANSWER", message),
+            HubError::NotUnderstood { .. } => {
+                Self::new(StatusCode::NOT_IMPLEMENTED, "NOT_UNDERSTOOD", message)
+            }
+            HubError::Refused { status, code, .. } => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::CONFLICT);
+                Self::new(status, &code, message)
+            }
+            HubError::Named(error) => error.into(),
+            HubError::NoReplicas | HubError::NoRandomness => Self::internal(message),
             HubError::Closing => Self::new(StatusCode::SERVICE_UNAVAILABLE, "CLOSING", message),
             HubError::NotWritten { .. } => Self::internal(message),
+            HubError::NotAllowed => Self::forbidden(message),
+            HubError::NoTeam => Self::not_found(message),
+            HubError::OverBudget { .. } => {
+                let mut error = Self::new(StatusCode::PAYMENT_REQUIRED, "OVER_BUDGET", message);
+                let suggestion = "Wait until midnight UTC, or ask an admin for a larger budget.";
+                error.told.suggestion = Some(suggestion.to_owned());
+                error
+            }
+            HubError::People(error) => error.into(),
         }
     }
 }

@@ -44,6 +44,7 @@ static ASSETS: &[Asset] = &[
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
+    asset!("arrival.js", JAVASCRIPT),
     asset!("core.js", JAVASCRIPT),
     asset!("conversation.js", JAVASCRIPT),
     asset!("composer.js", JAVASCRIPT),
@@ -99,6 +100,7 @@ static ASSETS: &[Asset] = &[
     asset!("panels/charts.js", JAVASCRIPT),
     asset!("panels/settings.css", CSS),
     asset!("panels/settings_policy.js", JAVASCRIPT),
+    asset!("panels/settings_team.js", JAVASCRIPT),
     asset!("panels/settings_tools.js", JAVASCRIPT),
     asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
@@ -147,7 +149,8 @@ pub(crate) fn answer(parts: &Parts) -> Option<Response> {
         (false, true) => (StatusCode::OK, Body::from(gzip.as_slice())),
         (false, false) => (StatusCode::OK, Body::from(asset.bytes)),
     };
-    let answer = RouteAnswer { status, content_type: asset.content_type, cookie: None, body };
+    let answer =
+        RouteAnswer { status, content_type: asset.content_type, cookies: Vec::new(), body };
     let mut response = secured(answer, CachePolicy::Ask);
     let headers = response.headers_mut();
     headers.insert(ETAG, HeaderValue::from_str(tag).ok()?);

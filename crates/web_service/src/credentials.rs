@@ -12,6 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use blake3::Hash;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
+pub use team::NoRandomness;
+use team::{Credential, Recognised, Scope, usable_scopes};
 
 /// 256 bits.
 const SECRET_BYTES: usize = 32;
@@ -36,10 +38,39 @@ pub enum AccessScope {
     Tools,
     /// Call tools as another agent, over MCP.
     Mcp,
+    /// Look at what is shared. Only users of a team have it by name; without one, every login may look.
+    Read,
+    /// Manage the users of a team.
+    Admin,
+}
+
+impl From<Scope> for AccessScope {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Read => Self::Read,
+            Scope::Chat => Self::Chat,
+            Scope::Approve => Self::Approve,
+            Scope::Tools => Self::Tools,
+            Scope::Mcp => Self::Mcp,
+            Scope::Admin => Self::Admin,
+        }
+    }
 }
 
 impl AccessScope {
-    /// All of them.
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Chat => "chat",
+            Self::Approve => "approve",
+            Self::Tools => "tools",
+            Self::Mcp => "mcp",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// All of a service without a team.
     pub const ALL: [Self; 4] = [Self::Chat, Self::Approve, Self::Tools, Self::Mcp];
 }
 
@@ -66,11 +97,6 @@ impl fmt::Debug for Secrets {
         f.write_str("Secrets")
     }
 }
-
-/// The system has no random numbers.
-#[derive(Debug, thiserror::Error)]
-#[error("the system gives no random numbers")]
-pub struct NoRandomness;
 
 /// A secret that cannot be guessed, as text for headers and addresses.
 pub fn random_secret() -> Result<String, NoRandomness> {
@@ -119,6 +145,18 @@ pub struct Caller {
     scopes: Vec<AccessScope>,
 }
 
+impl Caller {
+    /// A user of a team, with what its role and its token allow at this moment.
+    pub(crate) fn of_team(known: &Recognised) -> Self {
+        let (by, of_token) = match &known.credential {
+            Credential::Token { scopes, .. } => (Proof::Token, Some(scopes.as_slice())),
+            Credential::Browser => (Proof::Cookie, None),
+        };
+        let scopes = usable_scopes(known.user.role, of_token);
+        Self { by, scopes: scopes.into_iter().map(AccessScope::from).collect() }
+    }
+}
+
 /// How a client was recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
@@ -138,6 +176,14 @@ impl Caller {
     /// the sessions and questions here.
     pub fn uses_api(&self) -> bool {
         self.scopes.iter().any(|scope| *scope != AccessScope::Mcp)
+    }
+
+    /// Who it is, for the log: nothing that is secret.
+    pub fn person(&self) -> &'static str {
+        match self.by {
+            Proof::Token => "token",
+            Proof::Cookie => "browser",
+        }
     }
 
     /// What the client may do.

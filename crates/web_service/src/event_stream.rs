@@ -16,6 +16,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use serde::Serialize;
 use store::SessionId;
+use team::SessionAct;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,8 @@ use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::cursor::{EventCursor, MAX_FOLLOWED};
 use crate::feed::{Batch, Known};
-use crate::hub::{HubChanges, SessionFeed, SessionHub};
+use crate::hub::{HubChanges, SessionFeed};
+use crate::view::HubView;
 
 /// How often a client hears something even if nothing happens. It is an event and not a comment, which
 /// a page cannot see: a page that hears nothing for longer connects again.
@@ -35,9 +37,11 @@ pub(crate) const BEAT: Duration = Duration::from_secs(10);
 
 /// The stream of one client.
 pub(crate) struct EventStream {
-    hub: Arc<SessionHub>,
+    hub: HubView,
     closing: CancellationToken,
     signal: watch::Receiver<HubChanges>,
+    /// Tells when the client may see something else; none without a team.
+    rights: Option<watch::Receiver<i64>>,
     cursor: EventCursor,
     follows_all: bool,
     followed: Vec<FollowedSession>,
@@ -74,14 +78,14 @@ struct OpenQuestions<'a> {
 
 impl EventStream {
     /// A stream that begins where the client has stopped.
-    pub(crate) async fn open(app: &WebApp, follow: Follow) -> Result<Self, ApiError> {
-        let hub = Arc::clone(&app.hub);
+    pub(crate) async fn open(app: &WebApp, hub: HubView, follow: Follow) -> Result<Self, ApiError> {
         // Before anything is looked at, so that no change falls in between.
-        let signal = hub.signal().watch();
+        let (signal, rights) = (hub.watch(), hub.watch_rights());
         let mut stream = Self {
             hub,
             closing: app.closing.clone(),
             signal,
+            rights,
             cursor: EventCursor::default(),
             follows_all: follow.all,
             followed: Vec::new(),
@@ -93,13 +97,13 @@ impl EventStream {
             beat: Instant::now() + BEAT,
         };
         for (id, from) in follow.sessions {
-            let project = match stream.hub.project_of(&id).await {
-                Ok(project) => project,
+            let session = match stream.hub.session(&id, SessionAct::Read).await {
+                Ok(session) => session,
                 // It was deleted while the client was away.
                 Err(_) if follow.is_resumed => continue,
                 Err(error) => return Err(error.into()),
             };
-            let feed = stream.hub.feed(&project, &id);
+            let feed = session.feed();
             feed.load().await?;
             let from = from.unwrap_or_else(|| feed.with(|feed| feed.through()));
             stream.follow(feed, from);
@@ -128,7 +132,11 @@ impl EventStream {
             let standing = Some(self.signal.borrow_and_update().standing);
             if self.standing != standing {
                 self.follow_new().await;
-                if let Some(event) = self.changed_state().or_else(|| self.changed_questions()) {
+                if let Some(event) = self.changed_state().await {
+                    return Some(event);
+                }
+                // A client whose questions cannot be asked for connects again and is told why.
+                if let Some(event) = self.changed_questions().await.ok()? {
                     return Some(event);
                 }
                 self.standing = standing;
@@ -139,6 +147,7 @@ impl EventStream {
             tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return None,
+                () = changed_rights(&mut self.rights) => self.look_anew().await?,
                 changed = self.signal.changed() => changed.ok()?,
                 () = sleep_until(self.beat) => {
                     self.beat = Instant::now() + BEAT;
@@ -148,28 +157,49 @@ impl EventStream {
         }
     }
 
+    /// Users may see something else than before: what this one may not see any more is left, and the stream ends if
+    /// that is everything.
+    async fn look_anew(&mut self) -> Option<()> {
+        self.hub = self.hub.renewed().await?;
+        let mut followed = std::mem::take(&mut self.followed);
+        for one in std::mem::take(&mut followed) {
+            match self.hub.session(one.feed.id(), SessionAct::Read).await {
+                Ok(_) => followed.push(one),
+                Err(_) => self.cursor.leave(one.feed.id()),
+            }
+        }
+        self.followed = followed;
+        (self.at, self.standing) = (0, None);
+        Some(())
+    }
+
     /// Follows the sessions that were opened since, from the moment at which they were.
     async fn follow_new(&mut self) {
         if !self.follows_all {
             return;
         }
-        for live in self.hub.live_sessions() {
-            let is_new = self.cursor.position(live.id()).is_none();
+        for open in self.hub.open_sessions().await {
+            let is_new = self.cursor.position(open.id()).is_none();
             if is_new && self.cursor.len() >= MAX_FOLLOWED {
-                self.leave_closed();
+                self.leave_closed().await;
             }
-            if is_new && self.cursor.len() < MAX_FOLLOWED && live.feed().load().await.is_ok() {
-                self.follow(Arc::clone(live.feed()), live.opened_at());
+            if !is_new || self.cursor.len() >= MAX_FOLLOWED {
+                continue;
+            }
+            let feed = self.hub.feed_of(&open);
+            if feed.load().await.is_ok() {
+                self.follow(feed, open.opened_at());
             }
         }
     }
 
     /// Leaves the sessions that were closed and told to their end. One that is opened again is followed again.
-    fn leave_closed(&mut self) {
-        let Self { hub, cursor, followed, at, .. } = self;
+    async fn leave_closed(&mut self) {
+        let open = self.hub.open_sessions().await;
+        let Self { cursor, followed, at, .. } = self;
         followed.retain(|FollowedSession { feed, known }| {
             let is_told = feed.with(|feed| feed.revision()) == known.revision;
-            let stays = !is_told || hub.live_session(feed.id()).is_some();
+            let stays = !is_told || open.iter().any(|open| open.id() == feed.id());
             if !stays {
                 cursor.leave(feed.id());
             }
@@ -178,33 +208,32 @@ impl EventStream {
         *at = 0;
     }
 
-    fn changed_state(&mut self) -> Option<Bytes> {
-        for live in self.hub.live_sessions() {
-            let brief = SessionBrief::of(&live);
+    async fn changed_state(&mut self) -> Option<Bytes> {
+        let open = self.hub.open_sessions().await;
+        for one in &open {
+            let brief = one.brief();
             if self.states.get(&brief.id) != Some(&brief) {
                 let told = event(None, "session", &brief);
                 self.states.insert(brief.id.clone(), brief);
                 return Some(told);
             }
         }
-        let gone = self.states.keys().find(|id| {
-            let id: Result<SessionId, _> = id.parse();
-            id.is_ok_and(|id| self.hub.live_session(&id).is_none())
-        });
+        let is_open = |id: &str| open.iter().any(|open| open.id().as_str() == id);
+        let gone = self.states.keys().find(|id| !is_open(id));
         let gone = gone.cloned()?;
         let brief = self.states.remove(&gone)?;
         Some(event(None, "closed", &brief))
     }
 
-    fn changed_questions(&mut self) -> Option<Bytes> {
+    async fn changed_questions(&mut self) -> Result<Option<Bytes>, ApiError> {
         // Every client looks with every change of every session, and questions can be large.
-        let names = QuestionBrief::names(&self.hub);
+        let names = QuestionBrief::names(&self.hub).await?;
         if self.questions.as_ref() == Some(&names) {
-            return None;
+            return Ok(None);
         }
         self.questions = Some(names);
-        let questions = QuestionBrief::all(&self.hub);
-        Some(event(None, "questions", &OpenQuestions { questions: &questions }))
+        let questions = QuestionBrief::all(&self.hub).await?;
+        Ok(Some(event(None, "questions", &OpenQuestions { questions: &questions })))
     }
 
     fn changed_items(&mut self) -> Option<Bytes> {
@@ -226,6 +255,17 @@ impl EventStream {
             }
         }
         None
+    }
+}
+
+/// Waits until the client may see something else than before.
+pub(crate) async fn changed_rights(rights: &mut Option<watch::Receiver<i64>>) {
+    let changed = match rights {
+        Some(rights) => rights.changed().await.is_ok(),
+        None => false,
+    };
+    if !changed {
+        std::future::pending().await
     }
 }
 

@@ -20,6 +20,8 @@ use crate::credentials::{AccessScope, Caller, Credentials, Proof};
 
 /// The name of the cookie.
 pub const COOKIE_NAME: &str = "toolkiln";
+/// The name of a team's cookie behind TLS: browsers let no page of a neighbouring host set it.
+const HOST_COOKIE: &str = "__Host-toolkiln";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What our page sends with every request that changes something. A page of another origin cannot
 /// send it without asking first, and is never told yes.
@@ -71,6 +73,11 @@ impl Site {
     /// Whether browsers reach it through TLS.
     pub fn is_secure(&self) -> bool {
         self.scheme == "https"
+    }
+
+    /// The name of a team's cookie.
+    pub(crate) fn team_cookie(&self) -> &'static str {
+        if self.is_secure() { HOST_COOKIE } else { COOKIE_NAME }
     }
 
     /// The address to open.
@@ -141,9 +148,29 @@ pub fn judge(
     need: Need,
     now: u64,
 ) -> Result<Option<Caller>, Refusal> {
+    let page = addressed(request, site)?;
+    let caller = match shown(request.headers, COOKIE_NAME)? {
+        Shown::Token(token) => Some(credentials.by_token(token).ok_or(Refusal::Unknown)?),
+        // A page at another port of this machine can set a cookie of our name too; it is not signed.
+        Shown::Cookies(all) => all.into_iter().find_map(|it| credentials.by_cookie(it, now)),
+    };
+    admitted(request, page, caller, need)
+}
+
+/// The first two questions: what a browser says of the page that a request comes from, if the request is for this
+/// service and not from another page.
+pub(crate) fn addressed(request: RequestParts<'_>, site: &Site) -> Result<SaidOfPage, Refusal> {
     let host = checked_host(request, site)?;
-    let page = checked_page(request, site, host)?;
-    let caller = recognised(request.headers, credentials, now)?;
+    checked_page(request, site, host)
+}
+
+/// Whether a client that was recognised, or was not, may ask for what needs this.
+pub(crate) fn admitted(
+    request: RequestParts<'_>,
+    page: SaidOfPage,
+    caller: Option<Caller>,
+    need: Need,
+) -> Result<Option<Caller>, Refusal> {
     if let Some(Caller { by: Proof::Cookie, .. }) = caller
         && !page.is_own(request)
     {
@@ -177,7 +204,7 @@ fn checked_host<'a>(request: RequestParts<'a>, site: &Site) -> Result<&'a str, R
 
 /// What a browser says of the page that a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct SaidOfPage {
+pub(crate) struct SaidOfPage {
     /// The origin is our own; otherwise it is not told.
     has_own_origin: bool,
     fetched: Fetched,
@@ -227,24 +254,32 @@ fn checked_page(request: RequestParts<'_>, site: &Site, host: &str) -> Result<Sa
     Ok(SaidOfPage { has_own_origin, fetched })
 }
 
-/// The client. A token that is not good is refused, whatever the cookie says.
-fn recognised(
-    headers: &HeaderMap,
-    credentials: &Credentials,
-    now: u64,
-) -> Result<Option<Caller>, Refusal> {
+/// What a client shows to be recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shown<'a> {
+    /// A token. If it is not good, the client is refused, whatever the cookies say.
+    Token(&'a str),
+    /// The values of all cookies of our name; none if there is none.
+    Cookies(Vec<&'a str>),
+}
+
+/// What a client shows.
+pub(crate) fn shown<'a>(headers: &'a HeaderMap, cookie: &str) -> Result<Shown<'a>, Refusal> {
     if let Some(value) = only(headers, &AUTHORIZATION).map_err(|_| Refusal::Unknown)? {
         let token = value.split_once(' ').filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
-        let caller = token.and_then(|(_, token)| credentials.by_token(token));
-        return caller.map(Some).ok_or(Refusal::Unknown);
+        return token.map(|(_, token)| Shown::Token(token)).ok_or(Refusal::Unknown);
     }
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let ours = cookies.flat_map(|line| line.split(';')).filter_map(|cookie| {
+    Ok(Shown::Cookies(cookies(headers, cookie)))
+}
+
+/// The values of all cookies of a name.
+pub(crate) fn cookies<'a>(headers: &'a HeaderMap, wanted: &str) -> Vec<&'a str> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let ours = lines.flat_map(|line| line.split(';')).filter_map(|cookie| {
         let (name, value) = cookie.trim().split_once('=')?;
-        (name == COOKIE_NAME).then_some(value)
+        (name == wanted).then_some(value)
     });
-    // A page at another port of this machine can set a cookie of our name too; it is not signed.
-    Ok(ours.into_iter().find_map(|value| credentials.by_cookie(value, now)))
+    ours.collect()
 }
 
 struct Doubled;

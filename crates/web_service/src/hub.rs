@@ -4,11 +4,19 @@
 //! connected. All others are read from the store. The hub tells of every change by one signal; what
 //! has changed, each reader finds out by itself, so that no reader can hold up another.
 
+mod agent_change;
+mod conversation;
+mod desk;
+mod equal_answers;
+mod hub_checks;
 mod hub_error;
 mod live_session;
+mod live_shared;
 mod live_task;
 mod project_port;
 mod queue_room;
+mod replicas;
+mod served_project;
 mod session_feed;
 mod shared_rules;
 
@@ -16,108 +24,36 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use protocol::Content;
-use session::{ApprovalManager, Session, SessionParts};
-use store::{ListFilter, SessionId, SessionInfo};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio_util::sync::CancellationToken;
-use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
+use session::Session;
+use store::SessionId;
+use team::UserId;
+use tokio::sync::watch;
+use tool_system::ToolExecutor;
 
 use crate::cursor::MAX_FOLLOWED;
+use crate::operation::{HealthCheck, SessionCounters};
 
+pub(crate) use agent_change::{AgentChange, AgentNames, PaidSession, SessionTeam};
+pub(crate) use conversation::text_of;
+pub use desk::Desk;
+use hub_checks::{DirectoryCheck, DrainCheck, StoreCheck};
 pub use hub_error::HubError;
-pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
+pub(crate) use live_session::{LiveSession, LiveState, Sent};
+use live_shared::Delivered;
 pub use project_port::{
     AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable,
     MentionableKind, ProjectPort,
 };
+pub use replicas::ReplicaOptions;
+pub(crate) use replicas::{OpenSession, QueuedText, ReplicaLink, RequestKey};
+pub use served_project::ServedProject;
 pub(crate) use session_feed::SessionFeed;
-use shared_rules::SharedRules;
 
 /// Sessions that are open at a time. Each takes some hundred kilobytes; one in which nothing happens makes room for
 /// another, and is taken up from the store when it is needed again. A stream can follow all of them.
 const MOST_OPEN: usize = MAX_FOLLOWED;
-/// Calls by hand of a project at a time, those that wait for an answer included.
-const MOST_BY_HAND: usize = 32;
-
-/// A project that is served.
-pub struct ServedProject {
-    /// Its name, unique among those that are served.
-    pub name: String,
-    /// What its sessions are made of. Without an approver questions wait for clients.
-    pub parts: SessionParts,
-    /// The rest.
-    pub port: Arc<dyn ProjectPort>,
-    console: Console,
-    rules: Arc<SharedRules>,
-    agents: OnceLock<Arc<dyn AgentEndpoint>>,
-    /// Runs the calls of other agents, once there are any.
-    agent_executor: OnceLock<ToolExecutor>,
-}
-
-/// Calls that the user makes by hand, through the same gate as those of a model.
-struct Console {
-    approvals: Arc<ApprovalManager>,
-    executor: ToolExecutor,
-    room: Arc<Semaphore>,
-}
-
-impl ServedProject {
-    /// A project under a name.
-    pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
-        let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
-        parts.tools.options.rule_keeper = Some(rules.clone());
-        // Questions about calls by hand belong to no conversation.
-        let approvals = Arc::new(ApprovalManager::unlogged(parts.approver.clone()));
-        let executor = parts.tools.executor(ExecutorOptions {
-            role: parts.role.clone(),
-            approver: approvals.clone(),
-            ..parts.tools.options.clone()
-        });
-        let room = Arc::new(Semaphore::new(MOST_BY_HAND));
-        let console = Console { approvals, executor, room };
-        let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
-        Self { name, parts, port, console, rules, agents, agent_executor }
-    }
-
-    /// Where other agents call tools.
-    pub(crate) fn agents(&self, site: &str, closing: &CancellationToken) -> &dyn AgentEndpoint {
-        &**self.agents.get_or_init(|| self.port.agents(self, site, closing))
-    }
-
-    /// Runs calls of other agents, with limits of their own. What needs approval is asked about as for calls by
-    /// hand.
-    pub fn agent_executor(&self, limits: impl FnOnce(Limits) -> Limits) -> &ToolExecutor {
-        self.agent_executor.get_or_init(|| {
-            let mut registry = ToolRegistry::clone(&self.parts.tools.registry);
-            // A host that wants the tools of other servers has them itself.
-            registry.disable_category(Category::External);
-            let tools = ProjectTools { registry: registry.into(), ..self.parts.tools.clone() };
-            let options = tools.options.clone();
-            tools.executor(ExecutorOptions {
-                role: self.parts.role.clone(),
-                approver: self.console.approvals.clone(),
-                limits: limits(options.limits.clone()),
-                ..options
-            })
-        })
-    }
-
-    /// Runs calls by hand.
-    pub fn executor(&self) -> &ToolExecutor {
-        &self.console.executor
-    }
-
-    /// Room for one more call by hand, until it is dropped; none if there are too many.
-    pub fn room_by_hand(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.console.room).try_acquire_owned().ok()
-    }
-
-    /// The questions about calls by hand.
-    pub fn approvals(&self) -> &Arc<ApprovalManager> {
-        &self.console.approvals
-    }
-}
+/// The same for a replica of a service that many people use, which may have to take up the sessions of others.
+const MOST_TEAM_OPEN: usize = 4096;
 
 /// Tells readers that something has changed.
 #[derive(Clone, Debug, Default)]
@@ -155,11 +91,16 @@ pub struct SessionHub {
     feeds: Mutex<HashMap<SessionId, Weak<SessionFeed>>>,
     /// What clients have chosen for sessions, which holds also after a session was closed here because
     /// nothing happened in it.
-    choices: Mutex<HashMap<SessionId, AgentChange>>,
+    choices: Mutex<HashMap<SessionId, AgentNames>>,
     /// Held while a session is opened: two clients that want the same one get the same one.
     opening: tokio::sync::Mutex<IsClosed>,
     /// Counts how often sessions were used, to tell which was not for long.
     uses: AtomicU64,
+    /// The other replicas of the service, if it can have any.
+    link: Option<Arc<ReplicaLink>>,
+    /// The users that sessions belong to, if they do.
+    team: OnceLock<Arc<dyn SessionTeam>>,
+    counters: Arc<SessionCounters>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,25 +113,69 @@ enum IsClosed {
 impl SessionHub {
     /// A hub for these projects.
     pub fn new(projects: Vec<ServedProject>) -> Arc<Self> {
+        Self::with_link(projects, None)
+    }
+
+    /// The hub of one of several replicas. The sessions of the projects are in the store of its exchange.
+    pub fn shared(mut projects: Vec<ServedProject>, options: ReplicaOptions) -> Arc<Self> {
+        for project in &mut projects {
+            project.parts.exchange = Some(Arc::clone(&options.exchange));
+        }
+        let link = ReplicaLink::new(options);
+        let hub = Self::with_link(projects, Some(Arc::clone(&link)));
+        replicas::watch(&hub, &link);
+        hub
+    }
+
+    fn with_link(projects: Vec<ServedProject>, link: Option<Arc<ReplicaLink>>) -> Arc<Self> {
+        let counters = Arc::<SessionCounters>::default();
+        let counted = |mut project: ServedProject| {
+            project.parts.observers.push(counters.clone());
+            Arc::new(project)
+        };
         let hub = Arc::new(Self {
-            projects: projects.into_iter().map(Arc::new).collect(),
+            projects: projects.into_iter().map(counted).collect(),
             signal: HubSignal::default(),
             live: Mutex::default(),
             feeds: Mutex::default(),
             choices: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
             uses: AtomicU64::default(),
+            link,
+            team: OnceLock::new(),
+            counters,
         });
         for project in &hub.projects {
             project.rules.tell(&hub, &project.name);
-            let (mut changes, signal) = (project.approvals().changes(), hub.signal.clone());
-            tokio::spawn(async move {
-                while changes.changed().await.is_ok() {
-                    signal.tell();
-                }
-            });
         }
         hub
+    }
+
+    /// Where a user calls tools by hand; the only one, who has no name, without a team.
+    pub(crate) fn desk(&self, project: &ServedProject, user: Option<&UserId>) -> Arc<Desk> {
+        project.desk(user, &self.signal)
+    }
+
+    /// Sessions belong to these users from now on.
+    pub(crate) fn belongs_to(&self, team: Arc<dyn SessionTeam>) {
+        let _ = self.team.set(team);
+    }
+
+    pub(crate) fn team(&self) -> Option<&dyn SessionTeam> {
+        self.team.get().map(|team| &**team)
+    }
+
+    /// Whether there can be other replicas.
+    pub fn is_shared(&self) -> bool {
+        self.link.is_some()
+    }
+
+    pub(crate) fn link(&self) -> Option<&Arc<ReplicaLink>> {
+        self.link.as_ref()
+    }
+
+    fn linked(&self) -> Result<&Arc<ReplicaLink>, HubError> {
+        self.link().ok_or(HubError::NoReplicas)
     }
 
     /// Tells of every change.
@@ -198,45 +183,35 @@ impl SessionHub {
         &self.signal
     }
 
+    /// What happened in all sessions.
+    pub(crate) fn counters(&self) -> &SessionCounters {
+        &self.counters
+    }
+
+    /// Without what the service cannot work: the stores and the directories of all projects.
+    pub(crate) fn checks(&self) -> Vec<Box<dyn HealthCheck>> {
+        let mut checks: Vec<Box<dyn HealthCheck>> = vec![
+            Box::new(StoreCheck(self.projects.clone())),
+            Box::new(DirectoryCheck::new(self.projects.clone())),
+        ];
+        if let Some(link) = &self.link {
+            checks.push(Box::new(DrainCheck(Arc::clone(link))));
+        }
+        checks
+    }
+
     /// The projects.
     pub fn projects(&self) -> &[Arc<ServedProject>] {
         &self.projects
-    }
-
-    /// The project with this name; the only one if none is named.
-    pub fn project(&self, name: Option<&str>) -> Result<&Arc<ServedProject>, HubError> {
-        match (name, self.projects.as_slice()) {
-            (None, [only]) => Ok(only),
-            (None, _) => Err(HubError::NoProjectNamed),
-            (Some(name), all) => all
-                .iter()
-                .find(|project| project.name == name)
-                .ok_or_else(|| HubError::UnknownProject { name: name.to_owned() }),
-        }
-    }
-
-    /// Sessions in short with their projects, the one written last first.
-    pub async fn list(
-        &self,
-        project: Option<&str>,
-        filter: &ListFilter,
-    ) -> Result<Vec<(Arc<ServedProject>, SessionInfo)>, HubError> {
-        let mut listed = Vec::new();
-        for served in &self.projects {
-            if project.is_none_or(|name| name == served.name) {
-                let infos = served.parts.store.list(filter).await?;
-                listed.extend(infos.into_iter().map(|info| (Arc::clone(served), info)));
-            }
-        }
-        listed.sort_by_key(|(_, info)| std::cmp::Reverse(info.updated));
-        listed.truncate(filter.limit.map_or(usize::MAX, |limit| limit as usize));
-        Ok(listed)
     }
 
     /// The project that a session belongs to.
     pub async fn project_of(&self, id: &SessionId) -> Result<Arc<ServedProject>, HubError> {
         if let Some(live) = self.live_session(id) {
             return Ok(Arc::clone(live.project()));
+        }
+        if let Some(remote) = self.remote_session(id) {
+            return Ok(Arc::clone(remote.project()));
         }
         for project in &self.projects {
             if project.parts.store.entry(id, 1).await?.is_some() {
@@ -256,23 +231,28 @@ impl SessionHub {
         self.live().values().cloned().collect()
     }
 
-    /// Begins a session. It is in the store when this returns.
-    pub async fn begin(
+    /// Begins a session, which belongs to this user. It is in the store when this returns.
+    pub(crate) async fn begin(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
-        choice: AgentChange,
+        owner: Option<&UserId>,
+        choice: AgentNames,
     ) -> Result<Arc<LiveSession>, HubError> {
-        let mut parts = project.parts.clone();
-        choice.clone().apply(&mut parts);
+        let paid = owner.map(PaidSession::New);
+        let change = AgentChange::named(self, project, paid, &choice).await?;
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
+        self.refuse_if_draining()?;
         self.make_room().await?;
-        let mut session = Session::begin(parts).await?;
+        let id = SessionId::generate()?;
+        let mut parts = project.parts_for(&id).await?;
+        change.apply(&mut parts);
+        let sharing = self.sharing();
+        let mut session = Session::begin_as(parts, id)?;
         let feed = self.feed(project, session.id());
         let sources = live_task::Sources::of(&session);
         session.store_now().await?;
-        self.choose(session.id(), choice);
-        Ok(self.run(project, session, feed, sources))
+        Ok(self.run(project, session, feed, sources, sharing, choice))
     }
 
     /// The session, open here. One that is not is taken up from the store.
@@ -283,64 +263,48 @@ impl SessionHub {
             live.is_used(self.next_use());
             return Ok(live);
         }
+        self.refuse_if_draining()?;
         let project = self.project_of(id).await?;
         self.make_room().await?;
-        let mut parts = project.parts.clone();
-        if let Some(choice) = self.choices().get(id).cloned() {
-            choice.apply(&mut parts);
-        }
+        let choice = self.choice_of(id).await?;
+        let mut parts = project.parts_for(id).await?;
+        let paid = Some(PaidSession::Stored(id));
+        let change = match AgentChange::named(self, &project, paid, &choice).await {
+            Ok(change) => change,
+            // What was chosen elsewhere may not be there here.
+            Err(HubError::Named(_)) => {
+                AgentChange::named(self, &project, paid, &AgentNames::default()).await?
+            }
+            Err(error) => return Err(error),
+        };
+        change.apply(&mut parts);
+        let sharing = self.sharing();
         let (session, _) = Session::resume(parts, id.clone()).await?;
         let feed = self.feed(&project, id);
         let sources = live_task::Sources::of(&session);
         // What resuming has written is in the store, and what is written from now on is told.
         feed.refresh().await?;
-        Ok(self.run(&project, session, feed, sources))
+        Ok(self.run(&project, session, feed, sources, sharing, choice))
     }
 
-    /// Says something in a session, which is taken up from the store if it is not open here.
-    pub async fn send(
-        self: &Arc<Self>,
-        id: &SessionId,
-        content: Vec<Content>,
-    ) -> Result<Sent, HubError> {
-        loop {
-            let live = self.open(id).await?;
-            match live.send(content.clone()).await {
-                // It was closed just now because nothing happened in it.
-                Err(HubError::Closing) => live.close().await,
-                sent => return sent,
-            }
-        }
+    /// The right to share a session that is about to be claimed.
+    fn sharing(&self) -> Option<live_task::Sharing> {
+        let link = Arc::clone(self.link()?);
+        let lost = link.exchange.lost();
+        Some(live_task::Sharing { link, lost })
     }
 
-    /// Has a session go on with another model, or in another role. It is taken up from the store if it is
-    /// not open here.
-    pub async fn change(
-        self: &Arc<Self>,
-        id: &SessionId,
-        change: AgentChange,
-    ) -> Result<(), HubError> {
-        loop {
-            let live = self.open(id).await?;
-            match live.change(change.clone()).await {
-                // It was closed just now because nothing happened in it.
-                Err(HubError::Closing) => live.close().await,
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    self.choose(id, change);
-                    return Ok(());
-                }
-            }
-        }
+    fn refuse_if_draining(&self) -> Result<(), HubError> {
+        if self.is_draining() { Err(HubError::Closing) } else { Ok(()) }
     }
 
-    fn choose(&self, id: &SessionId, choice: AgentChange) {
-        if choice.model.is_some() || choice.role.is_some() {
+    fn choose(&self, id: &SessionId, choice: AgentNames) {
+        if !choice.is_empty() {
             self.choices().entry(id.clone()).or_default().extend(choice);
         }
     }
 
-    fn choices(&self) -> MutexGuard<'_, HashMap<SessionId, AgentChange>> {
+    fn choices(&self) -> MutexGuard<'_, HashMap<SessionId, AgentNames>> {
         self.choices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -350,22 +314,26 @@ impl SessionHub {
         session: Session,
         feed: Arc<SessionFeed>,
         sources: live_task::Sources,
+        sharing: Option<live_task::Sharing>,
+        choice: AgentNames,
     ) -> Arc<LiveSession> {
-        let (live, commands) =
-            LiveSession::new(Arc::clone(project), &session, feed, self.signal.clone());
+        let (live, commands) = LiveSession::new(Arc::clone(project), &session, feed);
         let live = Arc::new(live);
+        self.choose(session.id(), choice.clone());
+        live.choose(choice);
         live.is_used(self.next_use());
         self.live().insert(live.id().clone(), Arc::clone(&live));
+        self.link().into_iter().for_each(|link| link.forget(live.id()));
         let hub = Arc::downgrade(self);
-        live_task::spawn(hub, Arc::clone(&live), session, sources, commands);
-        self.signal.tell();
+        live_task::spawn(hub, Arc::clone(&live), session, sources, commands, sharing);
+        live.feed().tell();
         live
     }
 
     /// Closes the idle session that was not used for the longest time, if there are too many.
     async fn make_room(&self) -> Result<(), HubError> {
         let mut live = self.live_sessions();
-        if live.len() < MOST_OPEN {
+        if live.len() < if self.is_shared() { MOST_TEAM_OPEN } else { MOST_OPEN } {
             return Ok(());
         }
         live.sort_by_key(|live| live.used());
@@ -381,9 +349,8 @@ impl SessionHub {
     /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
     pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
         let by_hand = self.projects.iter().filter(|served| served.name == project);
-        let by_hand = by_hand.flat_map(|served| {
-            std::iter::once(served.executor()).chain(served.agent_executor.get()).cloned()
-        });
+        let desks: Vec<Arc<Desk>> = by_hand.flat_map(|served| served.desks()).collect();
+        let by_hand = desks.iter().flat_map(|desk| desk.executors());
         let live = self.live_sessions().into_iter();
         let live = live.filter(|live| live.project().name == project);
         by_hand.chain(live.map(|live| live.executor())).collect()
@@ -411,8 +378,12 @@ impl SessionHub {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn known_feeds(&self) -> Vec<Arc<SessionFeed>> {
+        self.feeds().values().filter_map(Weak::upgrade).collect()
+    }
+
     /// Closes a session here and deletes it.
-    pub async fn delete(&self, id: &SessionId) -> Result<(), HubError> {
+    async fn delete_here(&self, id: &SessionId) -> Result<(), HubError> {
         let _opening = self.opening.lock().await;
         let project = self.project_of(id).await?;
         if let Some(live) = self.live_session(id) {
@@ -420,11 +391,17 @@ impl SessionHub {
         }
         project.parts.store.delete(id).await?;
         self.choices().remove(id);
+        self.gone(id);
+        Ok(())
+    }
+
+    /// Tells that a session was deleted.
+    fn gone(&self, id: &SessionId) {
+        self.link().into_iter().for_each(|link| link.forget(id));
         if let Some(feed) = self.known_feed(id) {
             feed.deleted();
         }
         self.signal.tell();
-        Ok(())
     }
 
     /// Ends all turns, and releases all sessions. Nothing is opened any more.
@@ -440,7 +417,10 @@ impl SessionHub {
 
     pub(crate) fn forget(&self, id: &SessionId) {
         self.live().remove(id);
-        self.signal.tell();
+        match self.known_feed(id) {
+            Some(feed) => feed.tell(),
+            None => self.signal.tell(),
+        }
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<LiveSession>>> {

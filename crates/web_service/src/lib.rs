@@ -21,14 +21,16 @@ pub mod guard;
 mod hub;
 mod log_stream;
 mod openapi;
+mod operation;
 mod rate_limit;
 mod response_headers;
 mod route;
 mod router;
 mod server;
 mod strangers;
+mod view;
 
-pub use api::routes;
+pub use api::{routes, team_routes};
 pub use app::{WebApp, WebLog};
 pub use axum::body::{Body, Bytes};
 pub use axum::http::request::Parts;
@@ -37,8 +39,13 @@ pub use credentials::{
     AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus,
-    Mentionable, MentionableKind, ProjectPort, ServedProject, SessionHub,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, HubError, KeyStatus,
+    Mentionable, MentionableKind, ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 pub use openapi::document;
+pub use operation::{
+    Bounds, HealthCheck, OperationSettings, RequestLog, RequestRecord, TelemetryCounter,
+    TelemetryCounts,
+};
 pub use server::{ListenError, Listeners, listen, serve};
+pub use view::TeamAccess;

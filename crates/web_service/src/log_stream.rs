@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use protocol::{ActivityEvent, ContentHash};
 use serde::Serialize;
 use session::ApprovalManager;
-use store::SessionId;
+use team::SessionAct;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -18,16 +18,19 @@ use tool_system::Subscription;
 use crate::api::SessionBrief;
 use crate::api_error::ApiError;
 use crate::app::WebApp;
-use crate::event_stream::{BEAT, framed};
-use crate::hub::{HubChanges, LiveSession, ServedProject, SessionFeed, SessionHub};
+use crate::event_stream::{BEAT, changed_rights, framed};
+use crate::hub::{OpenSession, SessionFeed};
+use crate::view::SessionView;
 
 /// The stream of one client.
 pub(crate) struct LogStream {
-    hub: Arc<SessionHub>,
-    project: Arc<ServedProject>,
+    session: SessionView,
     feed: Arc<SessionFeed>,
     closing: CancellationToken,
-    signal: watch::Receiver<HubChanges>,
+    /// Tells of changes of this session.
+    changes: watch::Receiver<u64>,
+    /// Tells when the client may see something else; none without a team.
+    rights: Option<watch::Receiver<i64>>,
     /// The client has the log up to here.
     sent: u64,
     /// The agent of the session, while it is open here.
@@ -40,26 +43,27 @@ pub(crate) struct LogStream {
 
 /// An agent and what its tools tell beside the log. Another model is another agent.
 struct FollowedAgent {
-    live: Arc<LiveSession>,
     approvals: Arc<ApprovalManager>,
     activity: Subscription,
 }
 
 impl LogStream {
     /// The log from after an entry on.
-    pub(crate) async fn open(app: &WebApp, id: &SessionId, after: u64) -> Result<Self, ApiError> {
-        let hub = Arc::clone(&app.hub);
+    pub(crate) async fn open(
+        app: &WebApp,
+        session: SessionView,
+        after: u64,
+    ) -> Result<Self, ApiError> {
+        let feed = session.feed();
         // Before anything is looked at, so that no change falls in between.
-        let signal = hub.signal().watch();
-        let project = hub.project_of(id).await?;
-        let feed = hub.feed(&project, id);
+        let (changes, rights) = (feed.watch(), session.view().watch_rights());
         feed.load().await?;
         Ok(Self {
-            hub,
-            project,
+            session,
             feed,
+            rights,
             closing: app.closing.clone(),
-            signal,
+            changes,
             sent: after,
             agent: None,
             questions: None,
@@ -71,7 +75,7 @@ impl LogStream {
     /// The next event; none when the service ends or the session is deleted.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            self.signal.borrow_and_update();
+            self.changes.borrow_and_update();
             // A client that connects again is told that there is no such session.
             if self.feed.is_deleted() {
                 return None;
@@ -89,7 +93,13 @@ impl LogStream {
             tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return None,
-                changed = self.signal.changed() => changed.ok()?,
+                () = changed_rights(&mut self.rights) => {
+                    let hub = self.session.view().renewed().await?;
+                    let session = hub.session(self.feed.id(), SessionAct::Read).await;
+                    // A client that connects again is told that there is no such session.
+                    self.session = session.ok()?;
+                }
+                changed = self.changes.changed() => changed.ok()?,
                 Some(event) = next_activity(&mut self.agent) => {
                     return Some(event_of("activity", None, &*event));
                 }
@@ -103,7 +113,7 @@ impl LogStream {
 
     /// Listens to the session once it is open, and again when it was opened anew or has another model.
     fn listen(&mut self) {
-        let live = self.hub.live_session(self.feed.id());
+        let live = self.session.live();
         let approvals = live.as_ref().map(|live| live.approvals());
         let is_same = match (&approvals, &self.agent) {
             (Some(approvals), Some(known)) => Arc::ptr_eq(approvals, &known.approvals),
@@ -113,7 +123,7 @@ impl LogStream {
         if !is_same {
             self.agent = live.zip(approvals).map(|(live, approvals)| {
                 let activity = live.executor().activity().subscribe_all();
-                FollowedAgent { live, approvals, activity }
+                FollowedAgent { approvals, activity }
             });
         }
     }
@@ -122,7 +132,10 @@ impl LogStream {
         let through = self.feed.with(|feed| feed.through());
         while self.sent < through {
             self.sent += 1;
-            let entry = self.project.parts.store.entry(self.feed.id(), self.sent).await?;
+            if let Some(entry) = self.feed.recent(self.sent) {
+                return Ok(Some(event_of("entry", Some(self.sent), &*entry)));
+            }
+            let entry = self.session.entry(self.sent).await?;
             // One that is missing is damaged for good.
             if let Some(entry) = entry {
                 return Ok(Some(event_of("entry", Some(self.sent), &entry)));
@@ -132,18 +145,18 @@ impl LogStream {
     }
 
     fn changed_questions(&mut self) -> Option<Bytes> {
-        let approvals = self.agent.as_ref().map(|agent| &agent.approvals);
-        let names = approvals.map(|approvals| approvals.pending_names()).unwrap_or_default();
+        let open = self.session.opened();
+        let names = open.as_ref().map(OpenSession::question_names).unwrap_or_default();
         if self.questions.as_ref() == Some(&names) {
             return None;
         }
         self.questions = Some(names);
-        let open = approvals.map(|approvals| approvals.pending()).unwrap_or_default();
+        let open = open.as_ref().map(OpenSession::questions).unwrap_or_default();
         Some(event_of("questions", None, &open))
     }
 
     fn changed_state(&mut self) -> Option<Bytes> {
-        let brief = self.agent.as_ref().map(|agent| SessionBrief::of(&agent.live));
+        let brief = self.session.opened().map(|open| open.brief());
         if brief.is_none() || self.brief == brief {
             return None;
         }

@@ -11,7 +11,6 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::api_error::ErrorBody;
-use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::route::Route;
 
@@ -121,10 +120,7 @@ fn security(need: Need) -> Value {
     let scope = match need {
         Need::Nothing => return json!([]),
         Need::Login => return json!([{"token": []}, {"cookie": []}]),
-        Need::Scope(AccessScope::Chat) => "chat",
-        Need::Scope(AccessScope::Approve) => "approve",
-        Need::Scope(AccessScope::Tools) => "tools",
-        Need::Scope(AccessScope::Mcp) => "mcp",
+        Need::Scope(scope) => scope.word(),
     };
     json!([{"token": [scope]}, {"cookie": [scope]}])
 }

@@ -67,8 +67,8 @@ pub(crate) fn secured(answer: RouteAnswer, cached: CachePolicy) -> Response {
         CachePolicy::Ask => "no-cache",
     };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cached));
-    if let Some(cookie) = answer.cookie {
-        headers.insert(SET_COOKIE, cookie);
+    for cookie in answer.cookies {
+        headers.append(SET_COOKIE, cookie);
     }
     response
 }

@@ -18,6 +18,7 @@ use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::credentials::{AccessScope, Caller};
 use crate::guard::Need;
+use crate::view::HubView;
 
 /// Bytes of the body of an ordinary request.
 const USUAL_BODY: usize = 1024 * 1024;
@@ -32,6 +33,8 @@ pub(crate) struct Nothing {}
 pub struct Request<Q, B> {
     /// The service.
     pub app: Arc<WebApp>,
+    /// The sessions and projects that the client may see.
+    pub(crate) hub: HubView,
     /// The client; none where no login is needed and there is none.
     pub caller: Option<Caller>,
     /// The parts of the path by name.
@@ -65,6 +68,7 @@ impl<Q, B> Request<Q, B> {
 /// A request as it came, after the guard.
 pub(crate) struct RawRequest {
     pub(crate) app: Arc<WebApp>,
+    pub(crate) hub: HubView,
     pub(crate) caller: Option<Caller>,
     pub(crate) path: HashMap<String, String>,
     pub(crate) uri: Uri,
@@ -76,20 +80,20 @@ pub(crate) struct RawRequest {
 pub struct RouteAnswer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,
-    pub(crate) cookie: Option<HeaderValue>,
+    pub(crate) cookies: Vec<HeaderValue>,
     pub(crate) body: Body,
 }
 
 impl RouteAnswer {
     /// Something that is not JSON.
     pub fn text(content_type: &'static str, body: impl Into<Body>) -> Self {
-        Self { status: StatusCode::OK, content_type, cookie: None, body: body.into() }
+        Self { status: StatusCode::OK, content_type, cookies: Vec::new(), body: body.into() }
     }
 
     /// A value as JSON.
     pub fn json(status: StatusCode, value: &impl Serialize) -> Result<Self, ApiError> {
         let body = serde_json::to_vec(value).map_err(|it| ApiError::internal(it.to_string()))?;
-        Ok(Self { status, content_type: JSON, cookie: None, body: body.into() })
+        Ok(Self { status, content_type: JSON, cookies: Vec::new(), body: body.into() })
     }
 }
 
@@ -189,12 +193,12 @@ impl Route {
 fn understood<Q: DeserializeOwned, B: DeserializeOwned>(
     raw: RawRequest,
 ) -> Result<Request<Q, B>, ApiError> {
-    let RawRequest { app, caller, path, uri, headers, body } = raw;
+    let RawRequest { app, hub, caller, path, uri, headers, body } = raw;
     let query = Query::<Q>::try_from_uri(&uri);
     let Query(query) = query.map_err(|error| ApiError::invalid(error.body_text()))?;
     // A request without a body is one with an empty object.
     let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
     let body = serde_json::from_slice(body)
         .map_err(|error| ApiError::invalid(format!("the body cannot be understood: {error}")))?;
-    Ok(Request { app, caller, path, query, body, headers })
+    Ok(Request { app, hub, caller, path, query, body, headers })
 }

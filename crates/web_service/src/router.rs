@@ -24,10 +24,10 @@ pub(crate) fn router(app: Arc<WebApp>, routes: Vec<Route>) -> Router {
         router = router.route(path, any(agents::answer));
     }
     let missing = |State(app): State<Arc<WebApp>>, request: Request| async move {
-        app.no_route(&request.into_parts().0, StatusCode::NOT_FOUND)
+        app.no_route(&request.into_parts().0, StatusCode::NOT_FOUND).await
     };
     let other_method = |State(app): State<Arc<WebApp>>, request: Request| async move {
-        app.no_route(&request.into_parts().0, StatusCode::METHOD_NOT_ALLOWED)
+        app.no_route(&request.into_parts().0, StatusCode::METHOD_NOT_ALLOWED).await
     };
     router.fallback(missing).method_not_allowed_fallback(other_method).with_state(app)
 }

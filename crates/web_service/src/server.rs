@@ -13,19 +13,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_service::Service as _;
 
-use crate::api;
 use crate::app::WebApp;
 use crate::guard::{InvalidProxy, Site};
+use crate::operation::enter;
 use crate::router::router;
 use crate::strangers::{ClientConnection, Strangers};
 
-/// Connections at a time. Each costs a task and a few kilobytes; those beyond wait to be accepted.
-const MAX_CONNECTIONS: usize = 1024;
 /// How long the head of a request may take: a client that sends a byte now and then is cut.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a head, which holds at most one cursor and one token.
@@ -68,6 +64,11 @@ pub struct Listeners {
 }
 
 impl Listeners {
+    /// Where the first of them listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.first.local_addr()
+    }
+
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let second = async {
             match &self.second {
@@ -120,7 +121,8 @@ async fn beside(own: SocketAddr) -> (Option<TcpListener>, &'static [&'static str
     }
 }
 
-/// Serves until `stop`, then ends all turns and releases all sessions.
+/// Serves until `stop`, then ends all turns and releases all sessions. A replica of a shared service goes on to answer
+/// while its turns end.
 pub fn serve(
     listeners: Listeners,
     app: Arc<WebApp>,
@@ -131,28 +133,30 @@ pub fn serve(
 }
 
 async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationToken) {
-    let router = router(Arc::clone(&app), api::routes());
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let router = router(Arc::clone(&app), app.routes());
+    let drained = drained(Arc::clone(&app), stop.clone());
+    let mut drained = std::pin::pin!(drained);
     let connections = TaskTracker::new();
     let mut strangers = Strangers::default();
     loop {
         let accepting = async {
-            let permit = Arc::clone(&room).acquire_owned().await.ok();
-            (permit, listeners.accept().await)
+            let room = app.operation().room.connection().await;
+            (room, listeners.accept().await)
         };
-        let (permit, accepted) = tokio::select! {
+        let (room, accepted) = tokio::select! {
             biased;
-            () = stop.cancelled() => break,
+            () = &mut drained => break,
             accepted = accepting => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let client = Arc::new(ClientConnection::default());
+            Ok((stream, peer)) => {
+                let room = app.operation().room.better(room);
+                let client = Arc::new(ClientConnection::new(peer.ip(), room.is_spare));
                 strangers.add(&client);
-                let serving = connection(stream, client, router.clone(), app.closing.clone());
+                let serving = connection(stream, client, router.clone(), Arc::clone(&app));
                 connections.spawn(async move {
                     serving.await;
-                    drop(permit);
+                    drop(room);
                 });
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -160,25 +164,29 @@ async fn serve_until(listeners: Listeners, app: Arc<WebApp>, stop: CancellationT
     }
     drop(listeners);
     app.closing.cancel();
-    app.hub.close().await;
+    app.close_sessions().await;
     connections.close();
     // A client that does not read its answer does not hold up the end.
     let _ = tokio::time::timeout(CLOSING_TIME, connections.wait()).await;
+}
+
+/// Returns when the service is to end and, if there are other replicas, its turns have ended.
+async fn drained(app: Arc<WebApp>, stop: CancellationToken) {
+    stop.cancelled().await;
+    app.drain().await;
 }
 
 async fn connection(
     stream: TcpStream,
     client: Arc<ClientConnection>,
     router: Router,
-    closing: CancellationToken,
+    app: Arc<WebApp>,
 ) {
     // Events are small and wanted at once.
     let _ = stream.set_nodelay(true);
-    let cut = client.cut.clone();
-    let answering = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-        let mut router = router.clone();
-        request.extensions_mut().insert(Arc::clone(&client));
-        async move { router.call(request.map(Body::new)).await }
+    let (cut, closing) = (client.cut.clone(), app.closing.clone());
+    let answering = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        enter(Arc::clone(&app), router.clone(), Arc::clone(&client), request.map(Body::new))
     });
     let mut builder = http1::Builder::new();
     builder

@@ -4,6 +4,7 @@
 //! everybody else waiting.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -16,11 +17,20 @@ const MAX_STRANGERS: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct ClientConnection {
     is_known: AtomicBool,
+    /// Who has connected, as the system says.
+    pub(crate) peer: Option<IpAddr>,
+    /// Whether there is no room for it, so that it is only told that.
+    pub(crate) is_spare: bool,
     /// Fires when it has to make room.
     pub(crate) cut: CancellationToken,
 }
 
 impl ClientConnection {
+    /// One that has just been accepted.
+    pub(crate) fn new(peer: IpAddr, is_spare: bool) -> Self {
+        Self { peer: Some(peer), is_spare, ..Self::default() }
+    }
+
     /// The client has logged in.
     pub(crate) fn is_recognised(&self) {
         self.is_known.store(true, Ordering::Relaxed);

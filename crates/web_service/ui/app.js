@@ -9,6 +9,7 @@ import {
 } from './core.js';
 import { ConversationView } from './conversation.js';
 import { Composer, interrupt } from './composer.js';
+import { arrive } from './arrival.js';
 
 // Parts that are loaded when they are first opened.
 const PANELS = {
@@ -364,8 +365,8 @@ async function openConversation(id, window) {
   await conversation.peek().load(window);
 }
 
-async function logIn(code) {
-  await api('/login', { body: { code } });
+async function logIn(code, name) {
+  await api('/login', { body: { code, name } });
   connection.value = 'connecting';
   message.value = null;
   await begin();
@@ -386,11 +387,9 @@ async function begin() {
 async function main() {
   const theme = localStorage.getItem('theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-  const code = new URLSearchParams(location.hash.slice(1)).get('code');
-  // The code is good once; it is not kept in the history.
-  if (code) history.replaceState(null, '', '/');
+  const arrived = arrive();
   render(html`<${Page} />`, document.body);
-  if (code) await api('/login', { body: { code } }).catch((error) => tell(error.message, 'error'));
+  await arrived.catch((error) => tell(error.message, 'error'));
   moves.subscribe(() => stream.restart());
   await begin();
   route.subscribe(({ session }) => { openConversation(session); });

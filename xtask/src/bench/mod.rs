@@ -13,6 +13,7 @@ mod ranking;
 mod report;
 mod search;
 mod stats;
+mod team;
 mod terminal;
 mod verdict;
 mod web;
@@ -27,6 +28,7 @@ pub(crate) use ranking::ablate as ablate_ranking;
 pub(crate) use ranking::choose as choose_ranking_cases;
 pub(crate) use ranking::run as ranking;
 pub(crate) use search::run as search;
+pub(crate) use team::run as team;
 pub(crate) use terminal::run as terminal;
 pub(crate) use web::run as web;
 

@@ -5,8 +5,8 @@ mod crowd;
 mod figures;
 mod measures;
 mod opencode;
-mod program;
-mod service;
+pub(in crate::bench) mod program;
+pub(in crate::bench) mod service;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -15,6 +15,13 @@ Examples:
   toolkiln sessions export 1m7h > conversation.jsonl
   toolkiln sessions export 1m7h --format html > conversation.html";
 
+const COPY_EXAMPLES: &str = "\
+Examples:
+  toolkiln sessions copy --to postgres://me@db.example/team --project website
+  toolkiln sessions copy 1m7h --from postgres://me@db.example/team --project website
+
+The password is taken from PGPASSWORD or ~/.pgpass, so that it is not seen by others.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List conversations, the last one first
@@ -38,6 +45,9 @@ pub(crate) enum SessionsCommand {
     /// Make a conversation from JSON lines on standard input
     #[command(after_help = "Examples:\n  toolkiln sessions import < conversation.jsonl")]
     Import(SessionsImportArgs),
+    /// Copy conversations between this project and the database of a team
+    #[command(after_help = COPY_EXAMPLES)]
+    Copy(SessionsCopyArgs),
     /// Look for damage
     #[command(
         after_help = "Examples:\n  toolkiln sessions check\n  toolkiln sessions check --repair"
@@ -106,6 +116,25 @@ pub(crate) enum ExportFormat {
 #[derive(Debug, Args)]
 pub(crate) struct SessionsImportArgs {
     /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "direction", required = true, args = ["from", "to"])]
+pub(crate) struct SessionsCopyArgs {
+    /// The conversation; all of them if left out
+    pub(crate) session: Option<String>,
+    /// Copy from this database to here
+    #[arg(long, value_name = "URL")]
+    pub(crate) from: Option<String>,
+    /// Copy from here to this database
+    #[arg(long, value_name = "URL", conflicts_with = "from")]
+    pub(crate) to: Option<String>,
+    /// What the project is called in the database
+    #[arg(long, value_name = "NAME")]
+    pub(crate) project: String,
+    /// The project here
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
 }

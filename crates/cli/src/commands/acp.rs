@@ -33,6 +33,7 @@ use crate::reports::context_use::ContextUse;
 use crate::reports::costs::costs_of;
 use crate::reports::job_list::job_list;
 use crate::reports::model_offers::known_offers;
+use crate::telemetry;
 use crate::user_commands::UserCommands;
 
 const EXAMPLES: &str = "\
@@ -80,7 +81,11 @@ pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let host = Arc::new(ConfiguredHost { settings: Arc::new(HostSettings::of(args)) });
     let version = env!("CARGO_PKG_VERSION");
-    let served = runtime.block_on(serve_stdio(host, version, stop.cancel.clone()));
+    let served = runtime.block_on(async {
+        let served = serve_stdio(host, version, stop.cancel.clone()).await;
+        telemetry::flush().await;
+        served
+    });
     // A thread that still waits for standard input must not keep the process alive.
     runtime.shutdown_background();
     served?;

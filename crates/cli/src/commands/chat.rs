@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::attach;
 use crate::chat::Chat;
-use crate::output;
+use crate::{output, telemetry};
 use clap::Args;
 
 const EXAMPLES: &str = "\
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
         let code = chat.converse(args.prompt.as_deref()).await;
         let hint = chat.resume_hint().await;
         chat.close().await;
+        telemetry::flush().await;
         if let Some(hint) = hint {
             output::to_user(&hint);
         }

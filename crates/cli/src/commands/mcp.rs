@@ -12,7 +12,7 @@ use mcp::{ApproverChoice, ServerParts, host_limits};
 use tool_system::ExecutorOptions;
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
-use crate::commands::web::{self, WebArgs};
+use crate::commands::web::{self, OperationArgs, WebArgs};
 use crate::project::{Lifetime, Project, project_root};
 use crate::shown_project::ShownProject;
 
@@ -66,6 +66,7 @@ fn over_http(args: McpArgs) -> anyhow::Result<ExitCode> {
         open: false,
         new_tokens: false,
         for_agents: true,
+        operation: OperationArgs::default(),
         approval: args.approval,
         model: ModelArgs::default(),
     })

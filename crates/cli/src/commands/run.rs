@@ -25,6 +25,7 @@ use crate::interrupt::StopSignal;
 use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
+use crate::telemetry;
 use terminal::Ink;
 use terminal::{Screen, ScreenOptions};
 
@@ -95,6 +96,9 @@ impl HeadlessRun {
             let stop = StopSignal::listen()?;
             let ended = caught(self.converse(args, &stop)).await;
             self.stopped_with = stop.exit_code();
+            if !stop.at_once.is_cancelled() {
+                telemetry::flush().await;
+            }
             ended
         });
         // Whatever is still being read ahead does not hold the process back.

@@ -10,10 +10,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use protocol::SessionEvent;
 use serde_json::json;
-use store::{CheckMode, CheckReport, ListFilter, SessionId, SessionInfo, Store, short_ids};
+use store::{
+    CheckMode, CheckReport, CopyReport, Exchange as _, ListFilter, PostgresDatabase,
+    PostgresOptions, SessionId, SessionInfo, Store, copy_sessions, short_ids,
+};
 use timeline::{Timeline, count, money};
 
-use crate::args::{ExportFormat, SessionsCheckArgs, SessionsCommand};
+use crate::args::{ExportFormat, SessionsCheckArgs, SessionsCommand, SessionsCopyArgs};
 use crate::chat::safe_text::one_line;
 use crate::conversation::open_store;
 use crate::output::{self, Printer, Stream};
@@ -22,6 +25,8 @@ use terminal::{Screen, ScreenOptions};
 
 /// The exit code for damage that was found and not repaired.
 const DAMAGED: u8 = 1;
+/// The exit code for sessions that were not copied because they differ.
+const DIFFERENT: u8 = 1;
 /// The most that is read as an export.
 const MAX_IMPORT_BYTES: u64 = 1024 * 1024 * 1024;
 /// Characters of a title in the list.
@@ -64,6 +69,7 @@ async fn perform(command: &SessionsCommand) -> anyhow::Result<ExitCode> {
             export(&*store_at(&args.of.root).await?, &args.of.session, args.format).await?;
         }
         SessionsCommand::Import(args) => import(&*store_at(&args.root).await?).await?,
+        SessionsCommand::Copy(args) => return copy(args).await,
         SessionsCommand::Check(args) => return check(args).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -183,6 +189,32 @@ async fn import(store: &dyn Store) -> anyhow::Result<()> {
     tell(&imported.damage);
     output::result(&imported.id.to_string())?;
     Ok(())
+}
+
+/// Copies between the project here and a project in a database. What differs there is named, and exit code 1.
+async fn copy(args: &SessionsCopyArgs) -> anyhow::Result<ExitCode> {
+    let here = store_at(&args.root).await?;
+    let url = args.from.as_ref().or(args.to.as_ref()).context("no database is named")?;
+    let database =
+        PostgresDatabase::open(PostgresOptions::new(url, "toolkiln sessions copy")).await?;
+    let there: Arc<dyn Store> = Arc::new(database.store(&args.project));
+    let (from, to) = match args.from {
+        Some(_) => (there, here),
+        None => (here, there),
+    };
+    let only = match &args.session {
+        Some(text) => Some(from.find(text).await?),
+        None => None,
+    };
+    let report = copy_sessions(&*from, &*to, only.as_ref()).await;
+    database.leave().await?;
+    let CopyReport { copied, same, different, damage } = report?;
+    tell(&damage);
+    for id in &different {
+        output::to_user(&format!("toolkiln: {id} is there with another log, and was left alone"));
+    }
+    output::result(&format!("{} copied, {} were there already.", copied.len(), same.len()))?;
+    Ok(if different.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }
 
 async fn check(args: &SessionsCheckArgs) -> anyhow::Result<ExitCode> {

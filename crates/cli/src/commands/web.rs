@@ -1,12 +1,15 @@
 //! `toolkiln web`: conversations over HTTP.
 
+pub(crate) mod service_log;
+
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock};
 
+use ::telemetry::ExportStatus;
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::Args;
@@ -15,28 +18,32 @@ use protocol::{ApprovalRequest, ErrorCode, ToolError};
 use providers::catalogue::{ENDPOINTS, Endpoint, ModelSelection};
 use sandbox::Launcher;
 use session::Model;
+use store::{SessionId, Store};
 use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
-use tool_system::Vocabulary;
+use tool_system::ProjectTools;
 use web_service::{
-    AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus,
-    Mentionable, MentionableKind, Parts, ProjectPort, Response, Secrets, ServedProject, SessionHub,
-    WebApp, WebLog, listen, serve,
+    AgentEndpoint, Body, Bounds, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk,
+    KeyStatus, Mentionable, MentionableKind, OperationSettings, Parts, ProjectPort, RequestLog,
+    Response, Secrets, ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
 };
-use workspace::{Ownership, StateDir, keep_private};
+use workspace::{Ownership, StateDir, Workspace, keep_private};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::live_parts::mention_source::MentionSource;
 use crate::chat::slash_commands::{OfferedCommand, is_command, offered};
 use crate::config::Keys;
-use crate::conversation::session_parts;
+use crate::conversation::{session_parts, session_parts_in};
 use crate::interrupt::StopSignal;
-use crate::model_choice::{Chosen, chosen, wanted_by_name};
+use crate::model_choice::{Chosen, chosen, chosen_with_keys, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
 use crate::reports::model_offers::{known_offers, model_offers};
+use crate::session_worktrees::SessionWorktrees;
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
-use crate::{browser, custom_tools, environment, output};
+use service_log::{LogFormat, ServiceLog};
+
+use crate::{browser, custom_tools, environment, output, telemetry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,8 +59,6 @@ const SECRETS: &str = "secrets.json";
 const LINK_FILE: &str = "open.html";
 /// The file is a few hundred bytes long.
 const MAX_SECRETS: u64 = 64 * 1024;
-/// Lines that wait until they can be written.
-const WAITING_LINES: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -79,9 +84,47 @@ pub(crate) struct WebArgs {
     #[arg(skip)]
     pub(crate) for_agents: bool,
     #[command(flatten)]
+    pub(crate) operation: OperationArgs,
+    #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+}
+
+/// How the service is run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OperationArgs {
+    /// What is told on standard error: text, or json with a line for every request
+    #[arg(long = "log", value_enum, value_name = "FORMAT", default_value_t)]
+    log_format: LogFormat,
+    /// The most pages and programs that may watch at a time
+    #[arg(long, value_name = "N")]
+    max_streams: Option<NonZeroUsize>,
+}
+
+impl OperationArgs {
+    /// The service's log.
+    pub(crate) fn log(&self) -> ServiceLog {
+        ServiceLog::new(self.log_format)
+    }
+
+    /// How the service is run, with `bounds` where the user has set none.
+    pub(crate) fn settings(
+        &self,
+        request_log: Option<RequestLog>,
+        bounds: Bounds,
+    ) -> OperationSettings {
+        let streams = self.max_streams.map(|most| Bounds::with_streams(most.get()));
+        OperationSettings {
+            bounds: streams.unwrap_or(bounds),
+            request_log,
+            telemetry: Some(Box::new(|| {
+                let ExportStatus { sent, dropped, failed_requests } = telemetry::status()?;
+                Some(TelemetryCounts { sent, dropped, failed_requests })
+            })),
+            ..OperationSettings::default()
+        }
+    }
 }
 
 pub(crate) fn run(args: &WebArgs) -> anyhow::Result<ExitCode> {
@@ -109,11 +152,22 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
             let renew = args.new_tokens || are_exposed;
             kept = Some((kept_secrets(&states, renew)?, states, path));
         }
-        projects.push(served_project(args, root, project, &projects).await?);
+        let serving = ServedRoot {
+            root,
+            project,
+            name: None,
+            store: None,
+            worktrees: None,
+            scope: &args.scope,
+            approval: &args.approval,
+        };
+        projects.push(serving.served(&projects).await?);
     }
     let (secrets, states, path) = kept.context("there is no project to serve")?;
     let hub = SessionHub::new(projects);
-    let (app, code) = WebApp::new(hub, site, &secrets, terminal_log())?;
+    let log = args.operation.log();
+    let (app, code) = WebApp::new(hub, site, &secrets, log.lines)?;
+    app.operate(args.operation.settings(log.requests, Bounds::default()));
     let link = format!("{}/#code={code}", app.site().url());
     if args.for_agents {
         output::result(&format!("{}/mcp", app.site().url()))?;
@@ -131,6 +185,7 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
         output::to_user(&format!("toolkiln web: the browser is not opened: {why}"));
     }
     serve(listener, app, stop.cancel.clone()).await;
+    telemetry::flush().await;
     if args.open {
         // The code in it was used, or is too old by now.
         let _ = states.remove(LINK_FILE);
@@ -138,38 +193,65 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn served_project(
-    args: &WebArgs,
-    root: PathBuf,
-    project: Project,
-    others: &[ServedProject],
-) -> anyhow::Result<ServedProject> {
-    let scope = Scope {
-        root: Some(root),
-        vocabulary: Vocabulary::clone(&args.scope.vocabulary),
-        role: args.scope.role.clone(),
-    };
-    let tools = project.tools(&scope, &args.approval, Lifetime::Stays)?;
-    let chosen = chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
-    let approver = args.approval.yes.then(|| Arc::clone(&tools.options.approver));
-    let parts = session_parts(&project, tools, &chosen, approver).await?;
-    if others.iter().any(|other| other.parts.root == parts.root) {
-        bail!("{} is named twice", parts.root);
+/// A project that is about to be served.
+pub(crate) struct ServedRoot<'a> {
+    pub(crate) root: PathBuf,
+    pub(crate) project: Project,
+    /// What clients call it; made from its directory if there is none.
+    pub(crate) name: Option<String>,
+    /// Where its conversations are; in its state directory if there is none.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// Makes a directory for each session; all work in the project's own if there is none.
+    pub(crate) worktrees: Option<SessionWorktrees>,
+    pub(crate) scope: &'a Scope,
+    pub(crate) approval: &'a ApprovalArgs,
+}
+
+impl ServedRoot<'_> {
+    /// The project beside others that are served.
+    pub(crate) async fn served(self, others: &[ServedProject]) -> anyhow::Result<ServedProject> {
+        let Self { root, project, name, store, worktrees, scope, approval } = self;
+        let scope = Scope { root: Some(root), ..scope.clone() };
+        let tools = project.tools(&scope, approval, Lifetime::Stays)?;
+        let chosen =
+            chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
+        let approver = approval.yes.then(|| Arc::clone(&tools.options.approver));
+        let parts = match store {
+            Some(store) => session_parts_in(store, &project, tools, &chosen, approver).await?,
+            None => session_parts(&project, tools, &chosen, approver).await?,
+        };
+        if others.iter().any(|other| other.parts.root == parts.root) {
+            bail!("{} is named twice", parts.root);
+        }
+        let name = name.unwrap_or_else(|| free_name(&project, others));
+        let mentions = MentionSource::new(&parts.tools);
+        let sandbox = match approval.unsafe_no_sandbox {
+            true => SandboxFact::known("commands are not confined"),
+            false => SandboxFact::default(),
+        };
+        let approves_all = approval.yes;
+        let tools = parts.tools.clone();
+        let configured = ConfiguredProject {
+            project,
+            chosen,
+            mentions,
+            sandbox,
+            approves_all,
+            tools,
+            worktrees,
+        };
+        Ok(ServedProject::new(name, parts, Arc::new(configured)))
     }
+}
+
+/// The name of its directory, with a number if another project has it.
+fn free_name(project: &Project, others: &[ServedProject]) -> String {
     let directory = project.workspace.canonical_path().file_name().unwrap_or_default();
     let directory = directory.to_string_lossy().into_owned();
     let is_free = |name: &String| !others.iter().any(|other| other.name == *name);
     let numbered = (2..).map(|number| format!("{directory}-{number}"));
     let name = std::iter::once(directory.clone()).chain(numbered).find(is_free);
-    let name = name.unwrap_or_else(|| parts.root.clone());
-    let mentions = MentionSource::new(&parts.tools);
-    let sandbox = match args.approval.unsafe_no_sandbox {
-        true => SandboxFact::known("commands are not confined"),
-        false => SandboxFact::default(),
-    };
-    let approves_all = args.approval.yes;
-    let configured = ConfiguredProject { project, chosen, mentions, sandbox, approves_all };
-    Ok(ServedProject::new(name, parts, Arc::new(configured)))
+    name.unwrap_or(directory)
 }
 
 /// What the configuration of a project decides.
@@ -179,6 +261,8 @@ struct ConfiguredProject {
     mentions: MentionSource,
     sandbox: SandboxFact,
     approves_all: bool,
+    tools: ProjectTools,
+    worktrees: Option<SessionWorktrees>,
 }
 
 /// How commands are confined. Finding out starts processes, so it is done once, when it is first asked for,
@@ -212,6 +296,13 @@ impl SandboxFact {
 
 #[async_trait]
 impl ProjectPort for ConfiguredProject {
+    fn is_reachable(&self) -> bool {
+        let ours = &self.project.workspace;
+        let there = Workspace::open(ours.canonical_path());
+        let identity = there.and_then(|there| there.identity()).ok();
+        identity.is_some() && identity == ours.identity().ok()
+    }
+
     fn revoke(&self, rule: &str) -> Result<bool, ToolError> {
         self.project.state().and_then(|state| state.revoke(rule)).map_err(unusable)
     }
@@ -226,6 +317,21 @@ impl ProjectPort for ConfiguredProject {
         chosen
             .map(|chosen| chosen.model)
             .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}")))
+    }
+
+    async fn model_with_keys(
+        &self,
+        name: Option<&str>,
+        keys: &[(String, team::ProviderKey)],
+    ) -> Result<Option<Model>, ToolError> {
+        let Project { config, environment, .. } = &self.project;
+        let wanted = name.map(wanted_by_name).unwrap_or_default();
+        let chosen = chosen_with_keys(config, environment, &wanted, keys).await;
+        let chosen = chosen
+            .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}")))?;
+        let provider = chosen.model.provider.name();
+        let is_own = keys.iter().any(|(own, _)| own == provider);
+        Ok(Some(chosen.model.clone()).filter(|_| is_own))
     }
 
     fn configured(&self) -> ConfiguredFacts {
@@ -282,18 +388,27 @@ impl ProjectPort for ConfiguredProject {
         best.into_iter().map(command).collect()
     }
 
+    async fn tools_for(&self, session: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
+        match &self.worktrees {
+            None => Ok(None),
+            Some(worktrees) => {
+                worktrees.tools_for(&self.project, &self.tools, session).await.map(Some)
+            }
+        }
+    }
+
     fn agents(
         &self,
-        project: &ServedProject,
+        desk: &Desk,
         site: &str,
         closing: &CancellationToken,
     ) -> Arc<dyn AgentEndpoint> {
-        let executor = Arc::new(project.agent_executor(host_limits).clone());
+        let executor = Arc::new(desk.agent_executor(host_limits).clone());
         let approver = match self.approves_all {
             true => ApproverChoice::Configured,
-            false => ApproverChoice::Page(question_page(project, site)),
+            false => ApproverChoice::Page(question_page(desk, site)),
         };
-        let resources = Arc::new(ShownProject::new(&project.parts.tools, &executor));
+        let resources = Arc::new(ShownProject::new(desk.tools(), &executor));
         let parts =
             ServerParts { executor, approver, resources: Some(resources), assumed_root: None };
         Arc::new(McpEndpoint(HttpEndpoint::new(parts, closing)))
@@ -301,11 +416,11 @@ impl ProjectPort for ConfiguredProject {
 }
 
 /// Our page, which shows a question under the hash of its proposal.
-fn question_page(project: &ServedProject, site: &str) -> QuestionPage {
+fn question_page(desk: &Desk, site: &str) -> QuestionPage {
     let site = site.to_owned();
     let address =
         move |request: &ApprovalRequest| format!("{site}/#/inbox/{}", request.proposal_hash);
-    QuestionPage { approver: project.approvals().clone(), address: Arc::new(address) }
+    QuestionPage { approver: desk.approvals().clone(), address: Arc::new(address) }
 }
 
 /// MCP behind the guard of the service.
@@ -358,16 +473,6 @@ fn are_exposed(path: &Path) -> anyhow::Result<bool> {
         );
     }
     Ok(are_exposed)
-}
-
-/// Tells the user of requests from a thread of its own: a terminal that is held, or a pipe that is not read, does not
-/// hold them up. What finds no room is not told.
-fn terminal_log() -> WebLog {
-    let (lines, told) = sync_channel::<String>(WAITING_LINES);
-    std::thread::spawn(move || {
-        told.into_iter().for_each(|line| output::to_user(&format!("toolkiln web: {line}")));
-    });
-    Arc::new(move |line: &str| drop(lines.try_send(line.to_owned())))
 }
 
 /// The tokens of the last time, so that browsers and programs need not log in again.

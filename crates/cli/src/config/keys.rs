@@ -63,6 +63,18 @@ impl Keys {
         Ok(Self { found })
     }
 
+    /// The same with keys that a user of a team has kept, by the names of providers. They count before all others; one
+    /// for a provider that is not known is left out.
+    pub(crate) fn with_own(mut self, own: &[(String, team::ProviderKey)]) -> Self {
+        let own = own.iter().filter_map(|(provider, key)| {
+            let secret = Secret::new(key.expose()).ok()?;
+            let source = "the user's own keys".to_owned();
+            Some(ProviderKey { secret, source, endpoint: endpoint(provider)? })
+        });
+        self.found.splice(..0, own.collect::<Vec<_>>());
+        self
+    }
+
     /// The variables of all keys that were found, wherever they were found. One for a server without
     /// a name does not choose a provider.
     pub(crate) fn variables(&self) -> Vec<String> {

@@ -37,6 +37,17 @@ pub(crate) struct Settings {
     pub(crate) terminal: TerminalConfig,
     pub(crate) mcp: McpConfig,
     pub(crate) editor: EditorConfig,
+    pub(crate) telemetry: TelemetryConfig,
+}
+
+/// Where traces and metrics of sessions are sent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct TelemetryConfig {
+    /// A server of OTLP over HTTP; what the usual variable says if absent.
+    pub(crate) endpoint: Option<BaseUrl>,
+    /// Whether they hold what users, models and tools say.
+    pub(crate) content: bool,
 }
 
 /// Which model answers, and what is known about it.

@@ -108,6 +108,8 @@ fn every_value_is_shown_with_where_it_came_from() {
     terminal.notify                 "bell"                          default
     mcp.servers                     {}                              default
     editor.writes                   "unsaved"                       default
+    telemetry.endpoint              not set
+    telemetry.content               false                           default
     base_url of ollama              "http://box:11434/v1"           OLLAMA_HOST
     proxy                           "http://***@proxy:3128"         https_proxy
     key of anthropic                "set"                           ANTHROPIC_API_KEY

@@ -77,6 +77,36 @@ fn an_export_makes_the_same_conversation_elsewhere_and_damaged_lines_are_named()
     assert!(damaged.stderr.contains('4'), "the line is named: {}", damaged.stderr);
 }
 
+#[test]
+fn conversations_go_to_the_database_of_a_team_and_back() {
+    let Some(server) = testkit::Postgres::shared() else { return };
+    let database = server.database();
+    let (project, other) = (project(), project());
+    say(&project, "grep TODO");
+    let id = ids(&project).remove(0);
+    let copy = |project: &Fixture, direction: &str| {
+        sessions(project, &["copy", direction, database.url(), "--project", "bakery"])
+    };
+    assert_eq!(copy(&project, "--to").stdout, "1 copied, 0 were there already.\n");
+    assert_eq!(copy(&project, "--to").stdout, "0 copied, 1 were there already.\n");
+    assert_eq!(copy(&other, "--from").stdout, "1 copied, 0 were there already.\n");
+    let entries = |project: &Fixture| {
+        let text = sessions(project, &["export", &id]).stdout;
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&project), entries(&other));
+    assert_eq!(sessions(&other, &["rename", &id, "changed"]).code, 0);
+    let refused = copy(&other, "--to");
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, "0 copied, 0 were there already.\n"));
+    assert!(
+        refused.stderr.contains(&format!("{id} is there with another log")),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(database.sql("SELECT count(*) FROM replicas"), "0", "it has said goodbye");
+    assert_eq!(sessions(&other, &["copy", "--project", "bakery"]).code, 2);
+}
+
 /// What SQLite still holds beside the file goes into it when the last user closes it.
 fn write_out(file: &std::path::Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

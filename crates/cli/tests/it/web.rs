@@ -15,6 +15,7 @@ mod history;
 mod images;
 mod killing;
 mod many;
+mod operation;
 mod project_facts;
 mod reading;
-mod service;
+pub(crate) mod service;

@@ -7,6 +7,7 @@ mod following;
 mod front_end;
 mod instructions;
 mod long_answers;
+mod observing;
 mod plans;
 mod recall;
 mod rewinding;

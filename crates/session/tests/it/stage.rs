@@ -176,6 +176,7 @@ impl Stage {
         let store = SqliteStore::open(project.root().with_file_name("sessions.db")).await;
         let store: Arc<dyn Store> = Arc::new(store.unwrap());
         let parts = SessionParts {
+            exchange: None,
             store: Arc::clone(&store),
             tools,
             approver: Some(Arc::new(FixedApprover(None))),
@@ -185,6 +186,7 @@ impl Stage {
             prompts: SystemPromptService::default(),
             turn_limit: 10,
             budget: Budget::default(),
+            observers: Vec::new(),
         };
         Self { project, store, parts }
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use protocol::SessionEvent;
 use sqlx::Connection as _;
 
 use super::Inner;
@@ -103,27 +102,8 @@ async fn check_session(
         CheckMode::Repair if needs_repair => Some(repair(inner, id, &inspection).await),
         _ => None,
     };
-    let is_repaired = matches!(repaired, Some(Ok(())));
-    for problem in &inspection.problems {
-        let done = is_repaired.then(|| what_was_done(problem)).flatten().map(str::to_owned);
-        let problem = problem.to_string();
-        report.findings.push(CheckFinding { session: Some(id.clone()), problem, repaired: done });
-    }
-    if let Some(Err(error)) = repaired {
-        let problem = format!("not repaired: {error}");
-        report.findings.push(CheckFinding { session: Some(id.clone()), problem, repaired: None });
-    }
+    report.add(id, &inspection.problems, repaired);
     Ok(())
-}
-
-fn what_was_done(problem: &Problem) -> Option<&'static str> {
-    match problem {
-        Problem::Damaged { .. } => Some("moved to the table `damaged`; the log goes on without it"),
-        Problem::Missing(_) => Some("noted as lost; the log goes on without it"),
-        Problem::OpeningRebuilt => Some("written into the log"),
-        Problem::Unlisted => Some("listed again, as its log tells"),
-        Problem::Unreadable { .. } | Problem::Unknown { .. } => None,
-    }
 }
 
 /// Sets aside what is damaged, brings the summary in line and says so in the log.
@@ -139,8 +119,7 @@ async fn repair(
     summarise(&mut db, id).await?;
     db.last.remove(id);
     drop(db);
-    let notes = inspection.problems.iter().filter(|it| it.is_damage()).map(Problem::to_string);
-    append(inner, id, vec![SessionEvent::Repaired { notes: notes.collect() }]).await?;
+    append(inner, id, vec![inspection.repaired()]).await?;
     drop(lease);
     Ok(())
 }

@@ -6,13 +6,13 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::Inner;
 use super::db::Db;
 use super::read::list;
-use super::write::signed;
-use crate::call_reader::{CallReader, KINDS, Observation};
+use crate::call_reader::{Follower, KINDS, Observation};
 use crate::days::DaysCounter;
 use crate::event_data::EventData;
 use crate::favourites::{Learner, Lesson, Topic, summarise};
 use crate::id::now_ms;
 use crate::stats::StatsCounter;
+use crate::summary::signed;
 use crate::{
     DayStats, DaysFilter, Favourites, ListFilter, SessionId, Stats, StatsFilter, StoreError,
 };
@@ -73,7 +73,7 @@ async fn follow(
     let only = only.map(SessionId::as_str);
     let query = sqlx::query(AssertSqlSafe(sql)).bind(since).bind(only).bind(only);
     let mut rows = query.fetch(&mut db.conn);
-    let mut current: Option<(SessionId, CallReader)> = None;
+    let mut follower = Follower::default();
     while let Some(row) = rows.try_next().await? {
         // Rows that are damaged are passed over; a check names them.
         let (Ok(session), Ok(at), Ok(kind), Ok(data), Ok(counts_elsewhere)) = (
@@ -85,17 +85,11 @@ async fn follow(
         ) else {
             continue;
         };
-        if current.as_ref().is_none_or(|(id, _)| id.as_str() != session) {
-            let Ok(id) = session.parse() else { continue };
-            current = Some((id, CallReader::default()));
-        }
-        if let Some((id, reader)) = &mut current {
-            reader.read(kind, at, data, &mut |seen| {
-                if !counts_elsewhere {
-                    each(id, at, &seen);
-                }
-            });
-        }
+        follower.read(session, at, kind, data, |id, seen| {
+            if !counts_elsewhere {
+                each(id, at, seen);
+            }
+        });
     }
     Ok(())
 }

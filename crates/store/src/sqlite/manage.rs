@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{ForkPoint, LogEntry, Opened, SessionEvent};
+use protocol::{LogEntry, Opened, SessionEvent};
 use sqlx::Connection as _;
 
 use super::Inner;
@@ -10,16 +10,15 @@ use super::db::Db;
 use super::lease::{claim, is_held, refuse_if_moved};
 use super::read::inspect_session;
 use super::search;
-use super::write::{append, insert_session, number, signed};
-use crate::cut::safe_cut;
+use super::write::{append, insert_session};
+use crate::copied;
+use crate::find::{MIN_ID_PIECE, the_one};
 use crate::id::now_ms;
 use crate::inspection::Problem;
 use crate::jsonl::{self, Header};
-use crate::row::Row;
+use crate::row::{Row, number};
+use crate::summary::signed;
 use crate::{Imported, Loaded, SessionId, StoreError};
-
-/// Shorter pieces of an id or title mean too much.
-const MIN_ID_PIECE: usize = 2;
 
 pub(super) async fn create(inner: &Inner, first: &Opened) -> Result<SessionId, StoreError> {
     let id = SessionId::generate()?;
@@ -34,7 +33,7 @@ pub(super) async fn create_as(
     events: Vec<SessionEvent>,
 ) -> Result<Vec<LogEntry>, StoreError> {
     let events = std::iter::once(SessionEvent::Opened(first)).chain(events).collect();
-    let entries = number(events, 0);
+    let entries = number(events, 0, now_ms());
     let rows = entries.iter().map(|entry| Row::new(entry.sequence, entry.at, &entry.event));
     insert_as(inner, id, &rows.collect::<Result<Vec<_>, _>>()?).await?;
     Ok(entries)
@@ -53,12 +52,8 @@ async fn insert_as(inner: &Inner, id: &SessionId, rows: &[Row]) -> Result<(), St
     let done = async {
         let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
         insert_session(&mut tx, id, rows).await?;
-        let mut end = 0;
-        for row in rows {
-            if row.sequence > end + 1 {
-                note_gap(&mut tx, id, end + 1, row.sequence - 1).await?;
-            }
-            end = row.sequence;
+        for (from, to) in copied::gaps(rows) {
+            note_gap(&mut tx, id, from, to).await?;
         }
         tx.commit().await
     };
@@ -102,12 +97,8 @@ pub(super) async fn find(inner: &Inner, text: &str) -> Result<SessionId, StoreEr
     for query in QUERIES.into_iter().filter(|_| text.chars().count() >= MIN_ID_PIECE) {
         let ids = sqlx::query_scalar::<_, String>(query).bind(text).fetch_all(&mut db.conn).await;
         let ids = ids.map_err(|error| db.error("looking for a session", &error))?;
-        let mut ids: Vec<SessionId> =
-            ids.into_iter().filter_map(|id| SessionId::try_from(id).ok()).collect();
-        match ids.len() {
-            0 => {}
-            1 => return Ok(ids.remove(0)),
-            _ => return Err(StoreError::Ambiguous { text: text.to_owned(), candidates: ids }),
+        if let Some(id) = the_one(text, ids)? {
+            return Ok(id);
         }
     }
     Err(StoreError::NotFound { text: text.to_owned() })
@@ -163,21 +154,7 @@ pub(super) async fn fork(
     at: Option<u64>,
 ) -> Result<SessionId, StoreError> {
     let inspection = inspect_session(&mut *inner.db.lock().await, id).await?;
-    let cut = safe_cut(&inspection.entries, at).max(1);
-    let opened = opening(&inspection.entries)
-        .ok_or_else(|| StoreError::failed("forking the session", "its beginning is lost"))?;
-    let point = ForkPoint { session: id.to_string(), sequence: cut };
-    let opened = Opened { forked_from: Some(point), ..opened.clone() };
-    let mut rows = vec![Row::new(1, now_ms(), &SessionEvent::Opened(opened))?];
-    rows.extend(inspection.rows.into_iter().filter(|row| (2..=cut).contains(&row.sequence)));
-    insert(inner, &rows).await
-}
-
-fn opening(entries: &[LogEntry]) -> Option<&Opened> {
-    entries.iter().find_map(|entry| match &entry.event {
-        SessionEvent::Opened(opened) => Some(opened),
-        _ => None,
-    })
+    insert(inner, &copied::forked(id, inspection, at, now_ms())?).await
 }
 
 pub(super) async fn export(inner: &Inner, id: &SessionId) -> Result<String, StoreError> {
@@ -192,13 +169,26 @@ pub(super) async fn export(inner: &Inner, id: &SessionId) -> Result<String, Stor
 }
 
 pub(super) async fn import(inner: &Inner, text: &str) -> Result<Imported, StoreError> {
-    let mut parsed = jsonl::parse(text)?;
-    let damage = parsed.damage;
-    if !damage.is_empty() {
-        let last = parsed.rows.last().map_or(0, |row| row.sequence);
-        let event = SessionEvent::Repaired { notes: damage.clone() };
-        parsed.rows.push(Row::new(last + 1, now_ms(), &event)?);
+    let (rows, damage) = copied::imported(text, now_ms())?;
+    let id = insert(inner, &rows).await?;
+    Ok(Imported { id, damage })
+}
+
+pub(super) async fn import_as(
+    inner: &Inner,
+    id: SessionId,
+    text: &str,
+) -> Result<Imported, StoreError> {
+    let (rows, damage) = copied::imported(text, now_ms())?;
+    let mut db = inner.db.lock().await;
+    let query = "SELECT 1 FROM sessions WHERE id = ?1 UNION ALL \
+                 SELECT 1 FROM events WHERE session = ?1 LIMIT 1";
+    let known = sqlx::query(query).bind(id.as_str()).fetch_optional(&mut db.conn).await;
+    let known = known.map_err(|error| db.error("copying a session", &error))?;
+    drop(db);
+    if known.is_some() {
+        return Err(StoreError::Exists { session: id });
     }
-    let id = insert(inner, &parsed.rows).await?;
+    insert_as(inner, &id, &rows).await?;
     Ok(Imported { id, damage })
 }

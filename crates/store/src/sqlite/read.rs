@@ -1,7 +1,7 @@
 //! Reads rows and summaries, as far as the file lets us.
 
 use futures_util::TryStreamExt as _;
-use protocol::{ForkPoint, LogEntry, Opened, Settings, Usage};
+use protocol::LogEntry;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -12,7 +12,7 @@ use super::open::message;
 use super::packed::EventText;
 use crate::inspection::{Expected, FoundRow, Inspection, Problem, Range, inspect};
 use crate::row::Row;
-use crate::{ListFilter, SessionId, SessionInfo, SessionState, StoreError};
+use crate::{ListFilter, SessionId, SessionInfo, StoreError, columns};
 
 const DOING: &str = "reading the session";
 const LISTING: &str = "listing sessions";
@@ -170,11 +170,7 @@ pub(super) async fn expected(
     let query = "SELECT last, created, root, provider, model, role, forked_from, forked_at \
                  FROM sessions WHERE id = ?";
     let row = sqlx::query(query).bind(id.as_str()).fetch_optional(conn).await?;
-    Ok(row.map(|row| {
-        let last = row.try_get::<i64, _>("last").ok().and_then(|it| u64::try_from(it).ok());
-        let opened = row.try_get("created").ok().zip(opened_from(&row));
-        Expected { last: last.unwrap_or_default(), opened, set_aside }
-    }))
+    Ok(row.map(|row| columns::expected(&row, set_aside)))
 }
 
 async fn set_aside(conn: &mut SqliteConnection, id: &SessionId) -> Result<Vec<Range>, sqlx::Error> {
@@ -184,22 +180,6 @@ async fn set_aside(conn: &mut SqliteConnection, id: &SessionId) -> Result<Vec<Ra
     let range =
         |(from, to)| Some(Range { from: u64::try_from(from).ok()?, to: u64::try_from(to).ok()? });
     Ok(ranges.into_iter().filter_map(range).collect())
-}
-
-fn opened_from(row: &SqliteRow) -> Option<Opened> {
-    let role = serde_json::from_str(&row.try_get::<String, _>("role").ok()?).ok()?;
-    let settings = Settings {
-        provider: row.try_get("provider").ok()?,
-        model: row.try_get("model").ok()?,
-        role,
-    };
-    Some(Opened { root: row.try_get("root").ok()?, settings, forked_from: fork_from(row) })
-}
-
-fn fork_from(row: &SqliteRow) -> Option<ForkPoint> {
-    let session = row.try_get::<Option<String>, _>("forked_from").ok()??;
-    let sequence = row.try_get::<i64, _>("forked_at").ok()?;
-    Some(ForkPoint { session, sequence: u64::try_from(sequence).ok()? })
 }
 
 /// Sessions in short. A summary that cannot be read is left out; a check names it.
@@ -232,8 +212,8 @@ pub(super) async fn list(
             return Ok(listed);
         }
         match rows.try_next().await {
-            Ok(Some(row)) if by_us.as_ref().is_none_or(|title| is_titled(&row, title)) => {
-                listed.extend(info_from(inner, &row).ok().flatten());
+            Ok(Some(row)) if by_us.as_ref().is_none_or(|title| columns::is_titled(&row, title)) => {
+                listed.extend(info_from(inner, &row));
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(listed),
@@ -253,7 +233,7 @@ pub(super) async fn info(
     let query = sqlx::query(AssertSqlSafe(summaries("id = ?"))).bind(id.as_str());
     let row =
         query.fetch_optional(&mut db.conn).await.map_err(|error| db.error(LISTING, &error))?;
-    Ok(row.and_then(|row| info_from(inner, &row).ok().flatten()))
+    Ok(row.and_then(|row| info_from(inner, &row)))
 }
 
 /// A query for the summaries of some sessions with their leases.
@@ -264,44 +244,11 @@ fn summaries(which: &str) -> String {
     )
 }
 
-/// Whether the title, or what stands for it, holds a text in small letters.
-fn is_titled(row: &SqliteRow, lower: &str) -> bool {
-    let text = |column: &str| row.try_get::<Option<String>, _>(column).ok().flatten();
-    let title = text("title").or_else(|| text("opening"));
-    title.is_some_and(|title| title.to_lowercase().contains(lower))
-}
-
-fn info_from(inner: &Inner, row: &SqliteRow) -> Result<Option<SessionInfo>, sqlx::Error> {
-    let Ok(id) = SessionId::try_from(row.try_get::<String, _>("id")?) else { return Ok(None) };
-    let count = |column: &str| {
-        row.try_get::<i64, _>(column).map(|it| u64::try_from(it).unwrap_or_default())
-    };
-    let title: Option<String> = row.try_get("title")?;
-    let held_by =
-        lease_from(row).filter(|lease| is_taken(inner, &id, lease)).map(|lease| lease.holder);
-    let state = SessionState::from_word(&row.try_get::<String, _>("state")?);
-    Ok(Some(SessionInfo {
-        id,
-        title: title.or(row.try_get("opening")?),
-        root: row.try_get("root")?,
-        created: row.try_get("created")?,
-        updated: row.try_get("updated")?,
-        events: count("last")?,
-        turns: count("turns")?,
-        provider: row.try_get("provider")?,
-        model: row.try_get("model")?,
-        role: serde_json::from_str(&row.try_get::<String, _>("role")?).ok(),
-        usage: Usage {
-            input: count("input")?,
-            output: count("output")?,
-            cache_read: count("cache_read")?,
-            cache_write: count("cache_write")?,
-        },
-        cost_usd: row.try_get("cost")?,
-        state: state.with_holder(held_by.is_some()),
-        held_by,
-        forked_from: fork_from(row),
-    }))
+/// None if the summary cannot be read.
+fn info_from(inner: &Inner, row: &SqliteRow) -> Option<SessionInfo> {
+    let id = columns::session_id(row).ok()?;
+    let lease = lease_from(row).filter(|lease| is_taken(inner, &id, lease));
+    columns::info(row, lease.map(|lease| lease.holder)).ok()
 }
 
 /// The ids of all sessions of which anything is there.

@@ -11,11 +11,11 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::db::Db;
 use super::open::options;
 use super::read::{EventScan, all_ids, expected, inspect_session};
-use super::write::{Span, insert_rows, put_summary};
+use super::write::{insert_rows, put_summary};
 use crate::id::now_ms;
 use crate::inspection::FoundRow;
 use crate::row::Row;
-use crate::summary::Summary;
+use crate::summary::{Span, Summary};
 use crate::{SessionId, StoreError};
 
 const DOING: &str = "copying sessions";

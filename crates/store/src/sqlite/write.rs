@@ -7,17 +7,14 @@ use sqlx::{AssertSqlSafe, QueryBuilder, Sqlite};
 use super::Inner;
 use super::db::{Db, is_conflict};
 use super::lease::lease_of;
-use super::packed::{PackedRow, StoredData};
 use crate::id::now_ms;
-use crate::row::Row;
-use crate::summary::Summary;
+use crate::row::{Row, number};
+use crate::stored_data::{PackedRow, StoredData};
+use crate::summary::{Span, Summary, SummaryOfRows, role_text, signed};
 use crate::{SessionId, SessionState, StoreError};
 
 /// Rows that are written with one statement.
 const ROWS_PER_STATEMENT: usize = 50;
-
-/// What every reader of JSON can hold.
-const LARGEST: i64 = (1 << 53) - 1;
 
 const DOING: &str = "writing to the session";
 
@@ -42,12 +39,12 @@ pub(super) async fn append(
         Some(last) => *last,
         None => last_of(&mut db, id).await?,
     };
-    let mut entries = number(events, last);
+    let mut entries = number(events, last, now_ms());
     let mut written = write(&mut db, inner.owner.token, id, &entries).await;
     if let Err(WriteError::Conflict) = written {
         // Another process wrote before this one got the lease.
         let last = last_of(&mut db, id).await?;
-        entries = number(entries.into_iter().map(|entry| entry.event).collect(), last);
+        entries = number(entries.into_iter().map(|entry| entry.event).collect(), last, now_ms());
         written = write(&mut db, inner.owner.token, id, &entries).await;
     }
     match written {
@@ -61,12 +58,6 @@ pub(super) async fn append(
         Err(WriteError::Conflict) => Err(StoreError::Busy { file: db.shown() }),
         Err(WriteError::Other(error)) => Err(error),
     }
-}
-
-pub(super) fn number(events: Vec<SessionEvent>, last: u64) -> Vec<LogEntry> {
-    let at = now_ms();
-    let numbered = (last + 1..).zip(events);
-    numbered.map(|(sequence, event)| LogEntry { sequence, at, event }).collect()
 }
 
 /// The last position that is taken, whatever the summary says.
@@ -177,26 +168,10 @@ pub(super) async fn insert_session(
     rows: &[Row],
 ) -> Result<(), sqlx::Error> {
     insert_rows(conn, id, rows).await?;
-    let events: Vec<SessionEvent> =
-        rows.iter().filter_map(Row::entry).map(|entry| entry.event).collect();
-    let opened = events.iter().find_map(|event| match event {
-        SessionEvent::Opened(opened) => Some(opened),
-        _ => None,
-    });
-    if let (Some(first), Some(last), Some(opened)) = (rows.first(), rows.last(), opened) {
-        let updated = rows.iter().map(|row| row.at).fold(first.at, i64::max);
-        let span = Span { created: first.at, updated, last: last.sequence };
-        put_summary(conn, id, span, opened, &Summary::of(&events)).await?;
+    if let Some(whole) = SummaryOfRows::new(rows) {
+        put_summary(conn, id, whole.span, &whole.opened, &whole.summary).await?;
     }
     Ok(())
-}
-
-/// When a session began and was last written to, and where its log ends.
-#[derive(Clone, Copy)]
-pub(super) struct Span {
-    pub(super) created: i64,
-    pub(super) updated: i64,
-    pub(super) last: u64,
 }
 
 /// Writes the summary of a session, whether there is one or not.
@@ -260,15 +235,4 @@ pub(super) async fn insert_rows(
         query.build().execute(&mut *conn).await?;
     }
     Ok(())
-}
-
-fn role_text(role: &protocol::AgentRole) -> String {
-    // Plain data; a role that could not be written is read back as unknown.
-    serde_json::to_string(role).unwrap_or_default()
-}
-
-/// SQLite has no unsigned numbers, and adds beyond its largest as fractions. A wrong number from a
-/// provider must not get there.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX).min(LARGEST)
 }

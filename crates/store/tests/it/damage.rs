@@ -8,7 +8,8 @@ use sqlx::sqlite::SqliteConnection;
 use store::{CheckMode, ListFilter, SessionId, SqliteStore, Store as _, StoreError};
 use tempfile::TempDir;
 
-use crate::events::{FILE, done, new_store, open, opened, session_with};
+use crate::events::{done, opened, session_with};
+use crate::stage::{FILE, new_file, open_file};
 
 /// What SQLite reads and writes at once.
 const PAGE: usize = 4096;
@@ -21,11 +22,11 @@ async fn sql(dir: &TempDir, text: &'static str) {
 }
 
 async fn damaged_session(text: &'static str) -> (TempDir, SqliteStore, SessionId) {
-    let (dir, store) = new_store().await;
+    let (dir, store) = new_file().await;
     let id = session_with(&store, 1).await;
     store.close().await.unwrap();
     sql(&dir, text).await;
-    let store = open(&dir).await;
+    let store = open_file(&dir).await;
     (dir, store, id)
 }
 
@@ -121,13 +122,13 @@ async fn a_file_that_is_no_database_is_left_alone() {
     let path = dir.path().join(FILE);
     let text = "This is a letter, not a database.\n".repeat(50);
     std::fs::write(&path, &text).unwrap();
-    let store = open(&dir).await;
+    let store = open_file(&dir).await;
     let note = &store.notes()[0];
     assert!(note.contains("left as it is") && note.contains("sessions-2.db"), "{note}");
     let id = session_with(&store, 1).await;
     store.close().await.unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-    let store = open(&dir).await;
+    let store = open_file(&dir).await;
     assert_eq!(store.notes(), Vec::<String>::new());
     assert_eq!(store.load(&id).await.unwrap().entries.len(), 9);
     let earlier = store.check(None, CheckMode::Look).await.unwrap().earlier;
@@ -139,7 +140,7 @@ async fn a_database_of_something_else_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join(FILE), "").unwrap();
     sql(&dir, "CREATE TABLE letters (text)").await;
-    let store = open(&dir).await;
+    let store = open_file(&dir).await;
     assert!(store.notes()[0].contains("something else"), "{:?}", store.notes());
     session_with(&store, 1).await;
 }
@@ -164,7 +165,7 @@ async fn a_file_that_is_damaged_inside_is_left_behind_by_a_repair() {
     damaged[page..page + PAGE].fill(0);
     std::fs::write(&path, &damaged).unwrap();
 
-    let (store, other) = (open(&dir).await, open(&dir).await);
+    let (store, other) = (open_file(&dir).await, open_file(&dir).await);
     let (id, written) = &logs[1];
     let before = store.load(id).await.unwrap();
     assert_eq!((&before.entries, before.damage.len()), (written, 0));
@@ -183,12 +184,12 @@ async fn a_file_that_is_damaged_inside_is_left_behind_by_a_repair() {
     assert!(matches!(other.claim(id).await, Err(StoreError::Moved { .. })));
     assert!(matches!(other.create(&opened()).await, Err(StoreError::Moved { .. })));
     drop((store, other));
-    assert_eq!(open(&dir).await.load(id).await.unwrap().entries.len(), left + 2);
+    assert_eq!(open_file(&dir).await.load(id).await.unwrap().entries.len(), left + 2);
 }
 
 /// A file with two sessions of some size, and their logs.
 async fn template() -> (Vec<u8>, Vec<(SessionId, Vec<LogEntry>)>) {
-    let (dir, store) = new_store().await;
+    let (dir, store) = new_file().await;
     let ids = [session_with(&store, 30).await, session_with(&store, 30).await];
     let mut logs = Vec::new();
     for id in ids {

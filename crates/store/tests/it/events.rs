@@ -1,4 +1,4 @@
-//! Events and stores to test with.
+//! Events to test with.
 
 use protocol::{
     AgentRole, ApprovalRequest, ApprovalResponse, Base, Change, ChangeSet, Content, FileBytes,
@@ -6,21 +6,7 @@ use protocol::{
     TurnEnd, Usage,
 };
 use serde_json::{Map, Value, json};
-use store::{SessionId, SqliteStore, Store as _};
-use tempfile::TempDir;
-
-pub(crate) const FILE: &str = "sessions.db";
-
-/// A store in a directory that is removed with it.
-pub(crate) async fn new_store() -> (TempDir, SqliteStore) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir).await;
-    (dir, store)
-}
-
-pub(crate) async fn open(dir: &TempDir) -> SqliteStore {
-    SqliteStore::open(dir.path().join(FILE)).await.unwrap()
-}
+use store::{SessionId, Store};
 
 pub(crate) fn opened() -> Opened {
     let settings =
@@ -116,7 +102,7 @@ pub(crate) fn turn(text: &str) -> Vec<SessionEvent> {
 }
 
 /// A session with some turns, written turn by turn.
-pub(crate) async fn session_with(store: &SqliteStore, turns: usize) -> SessionId {
+pub(crate) async fn session_with(store: &dyn Store, turns: usize) -> SessionId {
     let id = store.create(&opened()).await.unwrap();
     for number in 0..turns {
         store.append(&id, turn(&format!("question {number}"))).await.unwrap();

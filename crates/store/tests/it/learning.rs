@@ -2,12 +2,12 @@
 
 use protocol::{ApprovalResponse, ErrorCode, LogEntry, SessionEvent, ToolError};
 use serde_json::json;
-use store::{SessionId, SqliteStore, StatsFilter, Store as _};
+use store::{DaysFilter, ListFilter, LogStats, SessionId, StatsFilter, Store};
 
 use crate::events::{
-    answers, approval, asked, asks_to_write, done, ended, new_store, opened, says, session_with,
-    yes,
+    answers, approval, asked, asks_to_write, done, ended, opened, says, session_with, yes,
 };
+use crate::stage::on_both;
 
 /// An edit that needs approval.
 fn edit(id: &str, path: &str, response: ApprovalResponse) -> Vec<SessionEvent> {
@@ -22,7 +22,7 @@ fn edit(id: &str, path: &str, response: ApprovalResponse) -> Vec<SessionEvent> {
     ]
 }
 
-async fn busy_session(store: &SqliteStore) -> SessionId {
+async fn busy_session(store: &dyn Store) -> SessionId {
     let id = session_with(store, 2).await;
     let slow = ToolError::new(ErrorCode::Timeout, "slow");
     let call = |id| (id, "bash", json!({"command": "sleep"}));
@@ -49,99 +49,130 @@ async fn busy_session(store: &SqliteStore) -> SessionId {
     id
 }
 
-#[tokio::test]
-async fn what_a_fork_inherits_counts_once_whichever_session_is_left() {
-    let (_dir, store) = new_store().await;
-    let origin = busy_session(&store).await;
-    let all = async || store.stats(&StatsFilter::default()).await.unwrap();
-    let calls = |stats: &store::Stats| stats.tools.iter().map(|tool| tool.calls).sum::<u64>();
-    let (alone, before) = (all().await, calls(&all().await));
-    let fork = store.fork(&origin, None).await.unwrap();
-    let second = store.fork(&fork, None).await.unwrap();
-    let both = all().await;
-    assert_eq!((&both.tools, &both.models), (&alone.tools, &alone.models));
-    store.append(&fork, edit("h", "src/d.rs", yes())).await.unwrap();
-    assert_eq!(calls(&all().await), before + 1);
-    let filter = StatsFilter { session: Some(fork.clone()), since: None };
-    assert_eq!(calls(&store.stats(&filter).await.unwrap()), 1, "its own calls");
-    // The log of the origin lives on in its forks.
-    let third = store.fork(&origin, None).await.unwrap();
-    store.delete(&origin).await.unwrap();
-    assert_eq!(calls(&all().await), before + 1, "{second} and {third} count nothing twice");
+on_both! {
+    async fn statistics_from_logs_are_those_of_a_store_with_these_sessions(stage) {
+        let store = stage.open().await;
+        busy_session(&*store).await;
+        session_with(&*store, 3).await;
+        let everything = DaysFilter { since: None, ahead_minutes: 90 };
+        let now = store.list(&ListFilter::default()).await.unwrap()[0].updated;
+        for since in [None, Some(0), Some(now + 1)] {
+            let filter = DaysFilter { since, ..everything };
+            let mut counted = LogStats::new(&filter);
+            let written = ListFilter { updated_since: since, ..ListFilter::default() };
+            for info in store.list(&written).await.unwrap() {
+                let log = store.load(&info.id).await.unwrap().entries;
+                counted.add(info, &log);
+            }
+            let (stats, days) = counted.finish();
+            let filter = StatsFilter { session: None, since };
+            assert_eq!(stats, store.stats(&filter).await.unwrap());
+            assert_eq!(days, store.days(&DaysFilter { since, ..everything }).await.unwrap());
+            assert_eq!(stats.tools.is_empty(), since == Some(now + 1));
+        }
+    }
 }
 
-#[tokio::test]
-async fn statistics_count_tools_models_and_sessions() {
-    let (_dir, store) = new_store().await;
-    let id = busy_session(&store).await;
-    let other = session_with(&store, 1).await;
-    let stats = store.stats(&StatsFilter::default()).await.unwrap();
-    let tools: Vec<String> = stats
-        .tools
-        .iter()
-        .map(|it| {
-            let approvals = format!("{}/{}/{}/{}", it.asked, it.approved, it.edited, it.denied);
-            format!("{} {} ok {} {:?} asked {approvals}", it.tool, it.calls, it.ok, it.errors)
-        })
-        .collect();
-    insta::assert_snapshot!(tools.join("\n"), @r#"
-    edit_lines 3 ok 3 {} asked 3/1/1/1
-    grep 3 ok 3 {} asked 0/0/0/0
-    bash 2 ok 1 {"TIMEOUT": 1} asked 0/0/0/0
-    glob 1 ok 1 {} asked 0/0/0/0
-    "#);
-    assert!(stats.tools.iter().all(|tool| tool.result_tokens > 0 && tool.latency.p95_ms == 4));
-    let model = &stats.models[0];
-    assert_eq!((model.model.as_str(), model.answers, model.cost_usd), ("small", 15, Some(3.75)));
-    assert_eq!(stats.sessions.len(), 2);
-    let one = stats.sessions.iter().find(|it| it.session == id).unwrap();
-    assert_eq!((one.turns, one.calls, one.usage.output), (6, 8, 260));
-
-    let filter = StatsFilter { session: Some(other), since: None };
-    assert_eq!(store.stats(&filter).await.unwrap().tools[0].calls, 1);
-    let filter = StatsFilter { session: None, since: Some(i64::MAX) };
-    assert_eq!(store.stats(&filter).await.unwrap(), store::Stats::default());
+on_both! {
+    async fn what_a_fork_inherits_counts_once_whichever_session_is_left(stage) {
+        let store = stage.open().await;
+        let origin = busy_session(&*store).await;
+        let all = async || store.stats(&StatsFilter::default()).await.unwrap();
+        let calls = |stats: &store::Stats| stats.tools.iter().map(|tool| tool.calls).sum::<u64>();
+        let (alone, before) = (all().await, calls(&all().await));
+        let fork = store.fork(&origin, None).await.unwrap();
+        let second = store.fork(&fork, None).await.unwrap();
+        let both = all().await;
+        assert_eq!((&both.tools, &both.models), (&alone.tools, &alone.models));
+        store.append(&fork, edit("h", "src/d.rs", yes())).await.unwrap();
+        assert_eq!(calls(&all().await), before + 1);
+        let filter = StatsFilter { session: Some(fork.clone()), since: None };
+        assert_eq!(calls(&store.stats(&filter).await.unwrap()), 1, "its own calls");
+        // The log of the origin lives on in its forks.
+        let third = store.fork(&origin, None).await.unwrap();
+        store.delete(&origin).await.unwrap();
+        assert_eq!(calls(&all().await), before + 1, "{second} and {third} count nothing twice");
+    }
 }
 
-#[tokio::test]
-async fn favourites_grow_with_sessions_and_can_be_cleared() {
-    let (_dir, store) = new_store().await;
-    let id = store.create(&opened()).await.unwrap();
-    for path in ["src/a.rs", "src/b.rs"] {
-        store.append(&id, edit("e", path, yes())).await.unwrap();
-    }
-    let first = store.favourites().await.unwrap();
-    assert_eq!((first.tools[0].calls, first.tools[0].helped, first.rules.len()), (2, 2, 0));
-
-    let other = session_with(&store, 3).await;
-    store.append(&other, edit("e", "src/c.rs", yes())).await.unwrap();
-    let all = store.favourites().await.unwrap();
-    insta::assert_json_snapshot!(all, @r#"
-    {
-      "tools": [
-        {
-          "name": "edit_lines",
-          "calls": 3,
-          "helped": 3
-        },
-        {
-          "name": "grep",
-          "calls": 3,
-          "helped": 3
+on_both! {
+    async fn statistics_count_tools_models_and_sessions(stage) {
+        let store = stage.open().await;
+        let id = busy_session(&*store).await;
+        let other = session_with(&*store, 1).await;
+        let stats = store.stats(&StatsFilter::default()).await.unwrap();
+        let tools: Vec<String> = stats
+            .tools
+            .iter()
+            .map(|it| {
+                let approvals = format!("{}/{}/{}/{}", it.asked, it.approved, it.edited, it.denied);
+                format!("{} {} ok {} {:?} asked {approvals}", it.tool, it.calls, it.ok, it.errors)
+            })
+            .collect();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(tools.join("\n"), @r#"
+        edit_lines 3 ok 3 {} asked 3/1/1/1
+        grep 3 ok 3 {} asked 0/0/0/0
+        bash 2 ok 1 {"TIMEOUT": 1} asked 0/0/0/0
+        glob 1 ok 1 {} asked 0/0/0/0
+        "#);
         }
-      ],
-      "rules": [
-        {
-          "tool": "edit_lines",
-          "paths": "src/**",
-          "times": 3
-        }
-      ]
-    }
-    "#);
-    assert_eq!(store.favourites().await.unwrap(), all);
+        assert!(stats.tools.iter().all(|tool| tool.result_tokens > 0 && tool.latency.p95_ms == 4));
+        let model = &stats.models[0];
+        assert_eq!((model.model.as_str(), model.answers, model.cost_usd), ("small", 15, Some(3.75)));
+        assert_eq!(stats.sessions.len(), 2);
+        let one = stats.sessions.iter().find(|it| it.session == id).unwrap();
+        assert_eq!((one.turns, one.calls, one.usage.output), (6, 8, 260));
 
-    store.clear_favourites().await.unwrap();
-    assert_eq!(store.favourites().await.unwrap(), store::Favourites::default());
-    assert_eq!(store.load(&id).await.unwrap().entries.len(), 15);
+        let filter = StatsFilter { session: Some(other), since: None };
+        assert_eq!(store.stats(&filter).await.unwrap().tools[0].calls, 1);
+        let filter = StatsFilter { session: None, since: Some(i64::MAX) };
+        assert_eq!(store.stats(&filter).await.unwrap(), store::Stats::default());
+    }
+}
+
+on_both! {
+    async fn favourites_grow_with_sessions_and_can_be_cleared(stage) {
+        let store = stage.open().await;
+        let id = store.create(&opened()).await.unwrap();
+        for path in ["src/a.rs", "src/b.rs"] {
+            store.append(&id, edit("e", path, yes())).await.unwrap();
+        }
+        let first = store.favourites().await.unwrap();
+        assert_eq!((first.tools[0].calls, first.tools[0].helped, first.rules.len()), (2, 2, 0));
+
+        let other = session_with(&*store, 3).await;
+        store.append(&other, edit("e", "src/c.rs", yes())).await.unwrap();
+        let all = store.favourites().await.unwrap();
+        insta::allow_duplicates! {
+            insta::assert_json_snapshot!(all, @r#"
+        {
+          "tools": [
+            {
+              "name": "edit_lines",
+              "calls": 3,
+              "helped": 3
+            },
+            {
+              "name": "grep",
+              "calls": 3,
+              "helped": 3
+            }
+          ],
+          "rules": [
+            {
+              "tool": "edit_lines",
+              "paths": "src/**",
+              "times": 3
+            }
+          ]
+        }
+        "#);
+        }
+        assert_eq!(store.favourites().await.unwrap(), all);
+
+        store.clear_favourites().await.unwrap();
+        assert_eq!(store.favourites().await.unwrap(), store::Favourites::default());
+        assert_eq!(store.load(&id).await.unwrap().entries.len(), 15);
+    }
 }

@@ -1,13 +1,13 @@
 //! Whatever is written comes back, from the file and from an export, and can be forked anywhere.
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use protocol::{Compaction, ErrorCode, LogEntry, PlanStep, SessionEvent, StepStatus, ToolError};
 use serde_json::{Value, json};
-use store::Store as _;
+use store::Store;
 
-use crate::events::{
-    answers, approval, asked, asks_to_write, done, ended, new_store, opened, says,
-};
+use crate::events::{answers, approval, asked, asks_to_write, done, ended, opened, says};
+use crate::stage::Stage;
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -56,60 +56,98 @@ fn event() -> impl Strategy<Value = SessionEvent> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+/// Takes whatever there is to it, on one store of each kind for all cases.
+fn hold<T: std::fmt::Debug>(
+    cases: impl Strategy<Value = T>,
+    stage: Option<Stage>,
+    is_true: impl AsyncFn(&dyn Store, T) -> Result<(), TestCaseError>,
+) {
+    let Some(stage) = stage else { return };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let store = runtime.block_on(stage.open());
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: CASES,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let done = runner.run(&cases, |case| runtime.block_on(is_true(&*store, case)));
+    done.unwrap_or_else(|error| panic!("{error}"));
+}
 
-    #[test]
-    fn events_survive_the_file_an_export_and_a_fork(
-        batches in prop::collection::vec(prop::collection::vec(event(), 1..6), 1..6),
-        at in 0_u64..40,
-    ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            let (_dir, store) = new_store().await;
-            let id = store.create(&opened()).await.unwrap();
-            let mut written = Vec::new();
-            for batch in batches {
-                written.extend(store.append(&id, batch).await.unwrap());
-            }
-            let loaded = store.load(&id).await.unwrap();
-            prop_assert!(loaded.damage.is_empty(), "{:?}", loaded.damage);
-            prop_assert_eq!(&loaded.entries[1..], &written[..]);
+const CASES: u32 = 48;
 
-            let text = store.export(&id).await.unwrap();
-            let imported = store.import(&text).await.unwrap();
-            prop_assert!(imported.damage.is_empty(), "{:?}", imported.damage);
-            let copy = store.load(&imported.id).await.unwrap();
-            prop_assert_eq!(&copy, &loaded);
+fn batches() -> impl Strategy<Value = (Vec<Vec<SessionEvent>>, u64)> {
+    (prop::collection::vec(prop::collection::vec(event(), 1..6), 1..6), 0_u64..40)
+}
 
-            let fork = store.fork(&id, Some(at)).await.unwrap();
-            // Positions are handles: they lead to the same entries in a copy.
-            for entry in &store.load(&fork).await.unwrap().entries {
-                let alone = store.entry(&fork, entry.sequence).await.unwrap();
-                prop_assert_eq!(alone.as_ref(), Some(entry));
-            }
-            prop_assert_eq!(store.entry(&fork, u64::MAX).await.unwrap(), None);
-            let fork = store.load(&fork).await.unwrap();
-            prop_assert!(fork.damage.is_empty(), "{:?}", fork.damage);
-            prop_assert!(fork.entries.len() as u64 <= at.max(1));
-            prop_assert_eq!(&fork.entries[1..], &loaded.entries[1..fork.entries.len()]);
-            store.stats(&Default::default()).await.unwrap();
-            store.favourites().await.unwrap();
-            Ok(())
-        })?;
+async fn survive(
+    store: &dyn Store,
+    (batches, at): (Vec<Vec<SessionEvent>>, u64),
+) -> Result<(), TestCaseError> {
+    let id = store.create(&opened()).await.unwrap();
+    let mut written = Vec::new();
+    for batch in batches {
+        written.extend(store.append(&id, batch).await.unwrap());
     }
+    let loaded = store.load(&id).await.unwrap();
+    prop_assert!(loaded.damage.is_empty(), "{:?}", loaded.damage);
+    prop_assert_eq!(&loaded.entries[1..], &written[..]);
 
-    #[test]
-    fn any_text_is_imported_or_refused(text in ".{0,200}", lines in prop::collection::vec(".{0,40}", 0..6)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            let (_dir, store) = new_store().await;
-            prop_assert!(store.import(&text).await.is_err());
-            let id = store.create(&opened()).await.unwrap();
-            let good = store.export(&id).await.unwrap();
-            let imported = store.import(&format!("{good}{}", lines.join("\n"))).await.unwrap();
-            prop_assert!(!store.load(&imported.id).await.unwrap().entries.is_empty());
-            Ok(())
-        })?;
+    let text = store.export(&id).await.unwrap();
+    let imported = store.import(&text).await.unwrap();
+    prop_assert!(imported.damage.is_empty(), "{:?}", imported.damage);
+    let copy = store.load(&imported.id).await.unwrap();
+    prop_assert_eq!(&copy, &loaded);
+
+    let fork = store.fork(&id, Some(at)).await.unwrap();
+    // Positions are handles: they lead to the same entries in a copy.
+    for entry in &store.load(&fork).await.unwrap().entries {
+        let alone = store.entry(&fork, entry.sequence).await.unwrap();
+        prop_assert_eq!(alone.as_ref(), Some(entry));
     }
+    prop_assert_eq!(store.entry(&fork, u64::MAX).await.unwrap(), None);
+    let fork = store.load(&fork).await.unwrap();
+    prop_assert!(fork.damage.is_empty(), "{:?}", fork.damage);
+    prop_assert!(fork.entries.len() as u64 <= at.max(1));
+    prop_assert_eq!(&fork.entries[1..], &loaded.entries[1..fork.entries.len()]);
+    store.stats(&Default::default()).await.unwrap();
+    store.favourites().await.unwrap();
+    Ok(())
+}
+
+#[test]
+fn events_survive_the_file_an_export_and_a_fork() {
+    hold(batches(), Some(Stage::sqlite()), survive);
+}
+
+#[test]
+fn events_survive_the_server_an_export_and_a_fork() {
+    hold(batches(), Stage::postgres(), survive);
+}
+
+fn texts() -> impl Strategy<Value = (String, Vec<String>)> {
+    (".{0,200}", prop::collection::vec(".{0,40}", 0..6))
+}
+
+async fn import(
+    store: &dyn Store,
+    (text, lines): (String, Vec<String>),
+) -> Result<(), TestCaseError> {
+    prop_assert!(store.import(&text).await.is_err());
+    let id = store.create(&opened()).await.unwrap();
+    let good = store.export(&id).await.unwrap();
+    let imported = store.import(&format!("{good}{}", lines.join("\n"))).await.unwrap();
+    prop_assert!(!store.load(&imported.id).await.unwrap().entries.is_empty());
+    Ok(())
+}
+
+#[test]
+fn any_text_is_imported_into_a_file_or_refused() {
+    hold(texts(), Some(Stage::sqlite()), import);
+}
+
+#[test]
+fn any_text_is_imported_into_a_server_or_refused() {
+    hold(texts(), Stage::postgres(), import);
 }

@@ -9,6 +9,7 @@ mod explaining;
 mod options;
 mod rewinding;
 mod state;
+mod worktrees;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

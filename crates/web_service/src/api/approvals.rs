@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session::ApprovalManager;
+use team::{AuditKind, UserId};
 use timeline::safe_text::one_line;
 use tool_system::ToolExecutor;
 
@@ -20,12 +21,13 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::SessionHub;
+use crate::hub::{Desk, HubError, OpenSession};
 use crate::route::{Nothing, Request, Route};
+use crate::view::HubView;
 
 /// Bytes of an answer, which may hold whole files.
 const ANSWER_BODY: usize = 16 * 1024 * 1024;
-/// Says in place of a session that a call by hand asks; the name of the project follows.
+/// Says in place of a session that a call by hand asks; the name of the project follows, and for a team the user's.
 const BY_HAND: &str = "project:";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -142,20 +144,22 @@ impl QuestionBrief {
     }
 
     /// All open questions, in a fixed order.
-    pub(crate) fn all(hub: &SessionHub) -> Vec<Self> {
+    pub(crate) async fn all(hub: &HubView) -> Result<Vec<Self>, ApiError> {
         let mut all: Vec<Self> = Vec::new();
-        for owner in owners(hub) {
-            let pending = owner.approvals.pending();
+        for owner in owners(hub).await? {
+            let pending = owner.questions();
             all.extend(pending.iter().map(|request| Self::of(&owner, request)));
         }
-        all
+        Ok(all)
     }
 
     /// What tells the open questions apart, without copying any of them: for each that asks, its name and
     /// what it asks about.
-    pub(crate) fn names(hub: &SessionHub) -> QuestionNames {
-        let asked = owners(hub).into_iter().filter(|owner| owner.approvals.count() > 0);
-        asked.map(|owner| (owner.name, owner.approvals.pending_names())).collect()
+    pub(crate) async fn names(hub: &HubView) -> Result<QuestionNames, ApiError> {
+        let owners = owners(hub).await?;
+        let named = owners.into_iter().map(|owner| (owner.question_names(), owner.name));
+        let asked = named.filter(|(asked, _)| !asked.is_empty());
+        Ok(asked.map(|(asked, name)| (name, asked)).collect())
     }
 }
 
@@ -166,27 +170,79 @@ pub(crate) type QuestionNames = Vec<(String, Vec<(String, ContentHash)>)>;
 struct Owner {
     name: String,
     project: String,
-    approvals: Arc<ApprovalManager>,
+    asks: Asker,
     /// Knows the words for its calls.
     executor: ToolExecutor,
+    /// The user whose calls they are; none without a team.
+    asker: Option<UserId>,
 }
 
-fn owners(hub: &SessionHub) -> Vec<Owner> {
-    let mut live = hub.live_sessions();
-    live.sort_by(|one, other| one.id().cmp(other.id()));
-    let sessions = live.into_iter().map(|live| Owner {
-        name: live.id().to_string(),
-        project: live.project().name.clone(),
-        approvals: live.approvals(),
-        executor: live.executor(),
-    });
-    let by_hand = hub.projects().iter().map(|project| Owner {
-        name: format!("{BY_HAND}{}", project.name),
-        project: project.name.clone(),
-        approvals: Arc::clone(project.approvals()),
-        executor: project.executor().clone(),
-    });
-    sessions.chain(by_hand).collect()
+/// Who asks.
+enum Asker {
+    Session(OpenSession),
+    ByHand(Arc<ApprovalManager>),
+}
+
+impl Owner {
+    fn questions(&self) -> Vec<ApprovalRequest> {
+        match &self.asks {
+            Asker::Session(open) => open.questions(),
+            Asker::ByHand(approvals) => approvals.pending(),
+        }
+    }
+
+    fn question_names(&self) -> Vec<(String, ContentHash)> {
+        match &self.asks {
+            Asker::Session(open) => open.question_names(),
+            Asker::ByHand(approvals) => approvals.pending_names(),
+        }
+    }
+
+    /// What answers its questions, if that is here.
+    fn approvals(&self) -> Option<Arc<ApprovalManager>> {
+        match &self.asks {
+            Asker::Session(OpenSession::Here(live)) => Some(live.approvals()),
+            Asker::Session(OpenSession::Elsewhere(_)) => None,
+            Asker::ByHand(approvals) => Some(Arc::clone(approvals)),
+        }
+    }
+
+    fn of_desk(project: &str, desk: &Desk) -> Self {
+        let name = match desk.user() {
+            Some(user) => format!("{BY_HAND}{project}:{user}"),
+            None => format!("{BY_HAND}{project}"),
+        };
+        Self {
+            name,
+            project: project.to_owned(),
+            asks: Asker::ByHand(Arc::clone(desk.approvals())),
+            executor: desk.executor().clone(),
+            asker: desk.user().cloned(),
+        }
+    }
+}
+
+/// Everything that asks and that the client may see.
+async fn owners(hub: &HubView) -> Result<Vec<Owner>, ApiError> {
+    let mut open = hub.open_sessions().await;
+    open.sort_by(|one, other| one.id().cmp(other.id()));
+    let mut owners = Vec::new();
+    for open in open {
+        owners.push(Owner {
+            asker: hub.owner(open.id()).await?,
+            name: open.id().to_string(),
+            project: open.project().name.clone(),
+            executor: hub.words_of(&open),
+            asks: Asker::Session(open),
+        });
+    }
+    for project in hub.projects() {
+        let mut by_hand: Vec<Owner> =
+            project.seen_desks().iter().map(|desk| Owner::of_desk(project.name(), desk)).collect();
+        by_hand.sort_by(|one, other| one.name.cmp(&other.name));
+        owners.extend(by_hand);
+    }
+    Ok(owners)
 }
 
 /// Open questions.
@@ -196,7 +252,7 @@ struct QuestionList {
 }
 
 async fn list(request: Request<Nothing, Nothing>) -> Result<QuestionList, ApiError> {
-    Ok(QuestionList { questions: QuestionBrief::all(&request.app.hub) })
+    Ok(QuestionList { questions: QuestionBrief::all(&request.hub).await? })
 }
 
 /// A question with all it is about.
@@ -216,7 +272,7 @@ struct WholeQuestion {
 }
 
 async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiError> {
-    let (owner, asked) = found(&request)?;
+    let (owner, asked) = found(&request).await?;
     let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
     let (app, shown) = (Arc::clone(&request.app), asked.diffs.clone());
     let diffs = blocking(move || diff_values(&app.colours, &shown)).await?;
@@ -229,14 +285,14 @@ async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiErr
     })
 }
 
-fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
+async fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
     let (name, question) = (request.part("owner"), request.part("question"));
     let missing =
         || ApiError::conflict("the question is not open; it may have been answered already");
-    let owner = owners(&request.app.hub).into_iter().find(|owner| owner.name == name);
+    let owner = owners(&request.hub).await?.into_iter().find(|owner| owner.name == name);
     let owner = owner.ok_or_else(missing)?;
-    let asked = owner.approvals.pending().into_iter();
-    let asked = asked.into_iter().find(|asked| asked.proposal_hash.to_string() == question);
+    let mut asked = owner.questions().into_iter();
+    let asked = asked.find(|asked| asked.proposal_hash.to_string() == question);
     Ok((owner, asked.ok_or_else(missing)?))
 }
 
@@ -291,29 +347,41 @@ struct AnswerBody {
 }
 
 async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
-    let (owner, asked) = found(&request)?;
-    let response = response(&asked, request.body)?;
+    let (owner, asked) = found(&request).await?;
+    let hub = &request.hub;
+    let mut response = response(&asked, request.body)?;
+    check_answer(hub, &owner, &response)?;
+    response.by = hub.user().map(|user| user.id().to_string());
+    if let (true, Asker::Session(open)) = (hub.is_shared(), &owner.asks) {
+        hub.answer(open, asked, response).await?;
+        return Ok(Nothing {});
+    }
+    let approvals = owner.approvals().ok_or(HubError::AnsweredAlready)?;
     let settles_equal = response.remember == Some(Remember::Project);
-    let answered = owner.approvals.answer_to(&asked, response);
+    let is_approved = response.is_approved();
+    let answered = approvals.answer_to(&asked, response);
     answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    if owner.name.starts_with(BY_HAND) {
+        // No log has it.
+        let kind = if is_approved { AuditKind::Approved } else { AuditKind::Denied };
+        hub.note(kind, &owner.project, &asked.tool, &owner.name).await?;
+    }
     if settles_equal {
-        answer_equal(&request.app.hub, &owner, &asked);
+        hub.answer_equal(&approvals, &owner.project, &asked).await;
     }
     Ok(Nothing {})
 }
 
-/// Says yes to the questions of other sessions that the rule settles which was just made for the whole
-/// project. Those of the same session are settled by the session.
-fn answer_equal(hub: &SessionHub, owner: &Owner, answered: &ApprovalRequest) {
-    let is_other = |other: &Owner| other.project == owner.project && other.name != owner.name;
-    for other in owners(hub).into_iter().filter(is_other) {
-        for asked in other.approvals.pending() {
-            if answered.remembers_the_same_as(&asked) {
-                // A question that was answered meanwhile needs no answer.
-                let _ = other.approvals.answer_to(&asked, asked.approve());
-            }
-        }
+/// Whether the client may give this answer. A no is always good: it can only keep something from being done.
+fn check_answer(hub: &HubView, owner: &Owner, response: &ApprovalResponse) -> Result<(), ApiError> {
+    if response.is_approved() && !hub.may_approve_of(owner.asker.as_ref()) {
+        return Err(ApiError::forbidden("the user who asks may not approve: ask another approver"));
     }
+    if response.remember == Some(Remember::Project) && !hub.may_rule() {
+        let message = "only an admin makes rules for a project whose approvals need two users";
+        return Err(ApiError::forbidden(message));
+    }
+    Ok(())
 }
 
 fn response(asked: &ApprovalRequest, body: AnswerBody) -> Result<ApprovalResponse, ApiError> {

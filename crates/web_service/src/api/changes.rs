@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::Method;
-use protocol::{ErrorCode, ToolError, visible};
+use protocol::visible;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::SessionId;
-use tool_system::History;
+use team::SessionAct;
+use tool_system::EntrySummary;
 
 use super::colours::blocking;
 use super::tools::{CallResult, call_by_hand};
@@ -17,7 +18,6 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::ServedProject;
 use crate::route::{Nothing, Request, Route};
 
 /// Changes of one answer, unless the client says how many.
@@ -79,8 +79,8 @@ struct WholeDiff {
 
 async fn session_diff(request: Request<Nothing, Nothing>) -> Result<WholeDiff, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let project = request.app.hub.project_of(&id).await?;
-    let history = history(&project)?;
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    let history = session.history().await?;
     let app = Arc::clone(&request.app);
     let comparing = move || {
         let diff = history.session_diff(id.as_str())?;
@@ -109,8 +109,8 @@ struct LeftChanged {
 
 async fn left_changed(request: Request<ChangedQuery, Nothing>) -> Result<LeftChanged, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let project = request.app.hub.project_of(&id).await?;
-    let (history, since) = (history(&project)?, request.query.since);
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    let (history, since) = (session.history().await?, request.query.since);
     let comparing = move || {
         let newest = history.newest()?;
         Ok(LeftChanged { paths: history.left_changed(id.as_str(), since)?, newest })
@@ -162,17 +162,16 @@ struct JournalledChange {
 
 async fn list(request: Request<HistoryQuery, Nothing>) -> Result<ChangeList, ApiError> {
     let HistoryQuery { project, before, limit } = request.query;
-    let history = history(request.app.hub.project(project.as_deref())?)?;
+    let project = request.hub.project(project.as_deref())?;
     let limit = limit.unwrap_or(USUAL_CHANGES).clamp(1, MOST_CHANGES);
-    let reading = move || {
-        // Numbers grow by one, so that a page is found by counting.
-        let newest = history.entries(1)?.first().map_or(0, |entry| entry.id.0);
-        let before = before.unwrap_or(u64::MAX);
-        let newer = newest.saturating_add(1).saturating_sub(before);
-        let newer = usize::try_from(newer).unwrap_or(usize::MAX);
-        let entries = history.entries(newer.saturating_add(limit + 1))?;
-        let mut older = entries.iter().filter(|entry| entry.id.0 < before);
-        let changes = older.by_ref().take(limit).map(|entry| JournalledChange {
+    let (entries, more) = project.changes(before, limit).await?;
+    Ok(ChangeList { changes: entries.iter().map(JournalledChange::of).collect(), more })
+}
+
+impl JournalledChange {
+    fn of(entry: &EntrySummary) -> Self {
+        let paths = entry.paths.iter().take(MOST_PATHS);
+        Self {
             id: entry.id.0,
             at: milliseconds(entry.time),
             session: entry.session.clone(),
@@ -180,19 +179,11 @@ async fn list(request: Request<HistoryQuery, Nothing>) -> Result<ChangeList, Api
             tool: entry.tool.clone(),
             summary: visible(&entry.summary),
             files: entry.paths.len(),
-            paths: entry
-                .paths
-                .iter()
-                .take(MOST_PATHS)
-                .map(|path| visible(&path.to_text()))
-                .collect(),
+            paths: paths.map(|path| visible(&path.to_text())).collect(),
             undone_by: entry.undone_by.map(|id| id.0),
             undoes: entry.undoes.iter().map(|id| id.0).collect(),
-        });
-        let changes = changes.collect();
-        Ok(ChangeList { changes, more: older.next().is_some() })
-    };
-    blocking(reading).await?
+        }
+    }
 }
 
 fn milliseconds(time: SystemTime) -> u64 {
@@ -211,8 +202,8 @@ struct UndoBody {
 
 async fn undo(request: Request<Nothing, UndoBody>) -> Result<CallResult, ApiError> {
     let UndoBody { project, id } = request.body;
-    let project = Arc::clone(request.app.hub.project(project.as_deref())?);
-    call_by_hand(project, "undo", named(id)).await
+    let project = request.hub.project(project.as_deref())?;
+    call_by_hand(&project, "undo", named(id)).await
 }
 
 /// The arguments of a call for a change, or for the last one.
@@ -232,15 +223,6 @@ struct RedoBody {
 
 async fn redo(request: Request<Nothing, RedoBody>) -> Result<CallResult, ApiError> {
     let RedoBody { project, id } = request.body;
-    let project = Arc::clone(request.app.hub.project(project.as_deref())?);
-    call_by_hand(project, "redo", named(id)).await
-}
-
-/// What was changed in a project. Without a place for its state nothing was.
-fn history(project: &ServedProject) -> Result<History, ApiError> {
-    let history = project.parts.tools.options.history.clone();
-    Ok(history.ok_or_else(|| {
-        let message = "this project has no history";
-        ToolError::new(ErrorCode::ExecutionError, message).suggest("Set XDG_STATE_HOME or HOME.")
-    })?)
+    let project = request.hub.project(project.as_deref())?;
+    call_by_hand(&project, "redo", named(id)).await
 }

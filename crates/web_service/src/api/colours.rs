@@ -58,7 +58,7 @@ async fn colour(request: Request<Nothing, CodeBody>) -> Result<ColouredCode, Api
 }
 
 /// Work that keeps a processor busy, where it holds up no other request.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -52,7 +52,8 @@ struct Completions {
 
 async fn complete(request: Request<CompletionQuery, Nothing>) -> Result<Completions, ApiError> {
     let CompletionQuery { project, query, kind, arguments } = request.query;
-    let port = &request.app.hub.project(project.as_deref())?.port;
+    let project = request.hub.project(project.as_deref())?;
+    let port = project.port();
     Ok(match kind {
         CompletedKind::Mention => {
             Completions { mentions: port.mentions(&query).await, ..Completions::default() }

@@ -1,6 +1,6 @@
 //! Talking in a session: messages, the queue, interrupting, going on, going back.
 
-use axum::http::Method;
+use axum::http::{HeaderMap, Method};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use protocol::{Content, ContentHash, visible};
@@ -8,14 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session::{Attached, RewindFiles, with_files};
 use store::SessionId;
+use team::SessionAct;
 
 use super::SessionBrief;
 use super::colours::blocking;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::{Need, Refusal};
-use crate::hub::{Sent, ServedProject};
+use crate::hub::{QueuedText, RequestKey, Sent, text_of};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
+use crate::view::ProjectView;
 
 /// Bytes of a message, in which users paste whole files and images in Base64.
 const MESSAGE_BODY: usize = 48 * 1024 * 1024;
@@ -145,33 +147,50 @@ async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, Api
     if files.len() + texts.len() > MAX_FILES {
         return Err(ApiError::invalid(format!("a message attaches at most {MAX_FILES} files")));
     }
-    let hub = &request.app.hub;
+    let session = request.hub.session(&id, SessionAct::Write).await?;
     let (content, notes) = if is_bare {
         (vec![Content::Text { text: text.into() }], Vec::new())
     } else {
-        let live = hub.open(&id).await?;
-        let mut attached = with_files(&live.executor(), text, &files).await;
+        let (executor, options) = session.reading().await?;
+        let mut attached = with_files(&executor, text, &files).await;
         texts.iter().for_each(|text| attached.add_text(&text.name, &text.text));
-        let attached = with_images(live.project(), attached, images).await?;
-        let notes = attached.told(&live.options());
+        let attached = with_images(&session.project(), attached, images).await?;
+        let notes = attached.told(&options);
         (attached.content, notes)
     };
-    let (sequence, queued) = match hub.send(&id, content).await? {
+    let key = request_key(&request.headers)?;
+    let (sequence, queued) = match session.send(content, key).await? {
         Sent::Written(sequence) => (Some(sequence), None),
         Sent::Queued(name) => (None, Some(name)),
     };
     Ok(SentMessage { sequence, queued, notes })
 }
 
+/// The header that tells a request from its repetition.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Bytes of such a key.
+const MAX_KEY: usize = 255;
+
+/// What tells a request from its repetition, if the client says it.
+fn request_key(headers: &HeaderMap) -> Result<RequestKey, ApiError> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY) else { return Ok(RequestKey::New) };
+    match key.to_str() {
+        Ok(key) if (1..=MAX_KEY).contains(&key.len()) => Ok(RequestKey::Named(key.to_owned())),
+        _ => Err(ApiError::invalid(format!(
+            "an Idempotency-Key has 1 to {MAX_KEY} visible ASCII characters"
+        ))),
+    }
+}
+
 /// The message with images, which are looked at and scaled where that holds up nothing else.
 async fn with_images(
-    project: &ServedProject,
+    project: &ProjectView,
     mut attached: Attached,
     images: Vec<ImageBody>,
 ) -> Result<Attached, ApiError> {
     let numbered = images.into_iter().enumerate();
     let images: Result<Vec<_>, _> = numbered.map(|(at, image)| image.decoded(at + 1)).collect();
-    let (images, limits) = (images?, project.parts.tools.options.limits.clone());
+    let (images, limits) = (images?, project.limits().clone());
     blocking(move || {
         attached.add_images(&images, &limits)?;
         Ok(attached)
@@ -182,9 +201,7 @@ async fn with_images(
 async fn image(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let hash: ContentHash = request.parsed("hash")?;
-    let hub = &request.app.hub;
-    let project = hub.project_of(&id).await?;
-    let feed = hub.feed(&project, &id);
+    let feed = request.hub.session(&id, SessionAct::Read).await?.feed();
     feed.load().await?;
     let image = feed.with(|feed| feed.timeline().image(hash).cloned());
     let bytes = image.as_ref().and_then(|image| STANDARD.decode(image.base64()?).ok());
@@ -201,39 +218,17 @@ struct MessageQueue {
     messages: Vec<QueuedText>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-struct QueuedText {
-    id: u64,
-    text: String,
-}
-
 async fn queue(request: Request<Nothing, Nothing>) -> Result<MessageQueue, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.project_of(&id).await?;
-    let queued = hub.live_session(&id).map(|live| live.queue()).unwrap_or_default();
-    let messages = queued
-        .into_iter()
-        .map(|queued| QueuedText { id: queued.id, text: text_of(&queued.content) });
-    Ok(MessageQueue { messages: messages.collect() })
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    Ok(MessageQueue { messages: session.queue() })
 }
 
 async fn withdraw(request: Request<Nothing, Nothing>) -> Result<QueuedText, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let name: u64 = request.parsed("message")?;
-    let live = request.app.hub.live_session(&id);
-    let content = live.and_then(|live| live.withdraw(name));
-    let content =
-        content.ok_or_else(|| ApiError::conflict("the message does not wait any more"))?;
-    Ok(QueuedText { id: name, text: text_of(&content) })
-}
-
-fn text_of(content: &[Content]) -> String {
-    let texts = content.iter().filter_map(|part| match part {
-        Content::Text { text } => Some(text.to_string()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    let session = request.hub.session(&id, SessionAct::Write).await?;
+    Ok(QueuedText { id: name, text: session.withdraw(name).await? })
 }
 
 /// Whether a turn ran.
@@ -244,17 +239,16 @@ struct Interrupted {
 
 async fn interrupt(request: Request<Nothing, Nothing>) -> Result<Interrupted, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    hub.project_of(&id).await?;
-    let interrupted = hub.live_session(&id).is_some_and(|live| live.interrupt());
-    Ok(Interrupted { interrupted })
+    // An admin ends what must be ended.
+    let session = request.hub.session(&id, SessionAct::Manage).await?;
+    Ok(Interrupted { interrupted: session.interrupt().await? })
 }
 
 async fn go_on(request: Request<Nothing, Nothing>) -> Result<SessionBrief, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let live = request.app.hub.open(&id).await?;
-    live.go_on()?;
-    Ok(SessionBrief::of(&live))
+    let session = request.hub.session(&id, SessionAct::Write).await?;
+    session.go_on().await?;
+    session.brief().await
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -297,8 +291,8 @@ async fn rewind(request: Request<Nothing, RewindBody>) -> Result<RewoundTo, ApiE
         }
         FilesChoice::Restore => RewindFiles::Restore,
     };
-    let live = request.app.hub.open(&id).await?;
-    let (point, rewind) = live.rewind(request.body.to, files).await?;
+    let session = request.hub.session(&id, SessionAct::Write).await?;
+    let (point, rewind) = session.rewind(request.body.to, files).await?;
     let text = text_of(&point.content);
     Ok(RewoundTo { text, restored: rewind.restored, kept: rewind.kept })
 }

@@ -3,6 +3,7 @@
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use team::AuditKind;
 
 use super::project::ProjectQuery;
 use crate::api_error::ApiError;
@@ -35,8 +36,8 @@ struct CustomToolList {
 }
 
 async fn list(request: Request<ProjectQuery, Nothing>) -> Result<CustomToolList, ApiError> {
-    let project = request.app.hub.project(request.query.project.as_deref())?;
-    Ok(CustomToolList { tools: project.port.custom_tools() })
+    let project = request.hub.project(request.query.project.as_deref())?;
+    Ok(CustomToolList { tools: project.port().custom_tools() })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,6 +59,8 @@ struct TrustedTool {
 
 async fn trust(request: Request<Nothing, TrustBody>) -> Result<TrustedTool, ApiError> {
     let TrustBody { project, file, hash } = request.body;
-    let project = request.app.hub.project(project.as_deref())?;
-    Ok(TrustedTool { message: project.port.trust(&file, &hash)? })
+    let project = request.hub.project(project.as_deref())?;
+    let message = project.port().trust(&file, &hash)?;
+    request.hub.note(AuditKind::ToolTrusted, project.name(), &file, &hash).await?;
+    Ok(TrustedTool { message })
 }

@@ -11,6 +11,7 @@ use store::{DayCount, DaysFilter};
 use crate::api_error::ApiError;
 use crate::guard::Need;
 use crate::route::{Nothing, Request, Route};
+use crate::view::ProjectView;
 
 /// Minutes that a clock can be ahead of UTC, or behind it.
 const MOST_AHEAD: i32 = 24 * 60;
@@ -111,7 +112,7 @@ struct DaySum {
 
 async fn days(request: Request<DaysQuery, Nothing>) -> Result<DayList, ApiError> {
     let DaysQuery { project, since, ahead_minutes } = request.query;
-    let hub = &request.app.hub;
+    let hub = &request.hub;
     if project.is_some() {
         hub.project(project.as_deref())?;
     }
@@ -120,12 +121,12 @@ async fn days(request: Request<DaysQuery, Nothing>) -> Result<DayList, ApiError>
     }
     let filter = DaysFilter { since, ahead_minutes };
     let mut sums: BTreeMap<i64, DaySum> = BTreeMap::new();
-    let wanted = hub.projects().iter();
-    for served in wanted.filter(|served| project.as_ref().is_none_or(|name| *name == served.name)) {
-        for day in served.parts.store.days(&filter).await? {
+    let wanted = |seen: &ProjectView| project.as_ref().is_none_or(|name| name == seen.name());
+    for seen in hub.projects().into_iter().filter(wanted) {
+        for day in seen.days(&filter).await? {
             let sum = sums.entry(day.day).or_default();
             sum.all.add(&day.all);
-            sum.projects.entry(served.name.clone()).or_default().add(&day.all);
+            sum.projects.entry(seen.name().to_owned()).or_default().add(&day.all);
             for (tool, count) in &day.tools {
                 sum.tools.entry(tool.clone()).or_default().add(count);
             }

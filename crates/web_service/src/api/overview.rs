@@ -44,7 +44,7 @@ struct PageOverview {
 }
 
 async fn overview(request: Request<OverviewQuery, Nothing>) -> Result<PageOverview, ApiError> {
-    let hub = &request.app.hub;
+    let hub = &request.hub;
     let named: Option<SessionId> = request.query.session.and_then(|id| id.parse().ok());
     // A session that is gone is told where it is shown, and hides nothing else.
     let timeline = match &named {
@@ -55,7 +55,7 @@ async fn overview(request: Request<OverviewQuery, Nothing>) -> Result<PageOvervi
         version: env!("CARGO_PKG_VERSION"),
         projects: served(hub),
         sessions: latest(hub).await?,
-        questions: QuestionBrief::all(hub),
+        questions: QuestionBrief::all(hub).await?,
         timeline,
     })
 }

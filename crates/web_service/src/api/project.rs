@@ -7,7 +7,6 @@ use protocol::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use store::StatsFilter;
 use tokio_util::sync::CancellationToken;
 
 use super::colours::blocking;
@@ -15,8 +14,9 @@ use crate::api_error::ApiError;
 use crate::colours::{ColourCache, LineSpans, text_spans};
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{ConfiguredFacts, ServedProject, SessionHub};
+use crate::hub::ConfiguredFacts;
 use crate::route::{Nothing, Request, Route};
+use crate::view::{HubView, ProjectView};
 
 /// Lines before a window of a file that are read for its colours.
 const LINES_BEFORE: u64 = 1_000;
@@ -71,19 +71,19 @@ pub(super) struct ListedProject {
 }
 
 async fn projects(request: Request<Nothing, Nothing>) -> Result<ProjectList, ApiError> {
-    Ok(ProjectList { projects: served(&request.app.hub) })
+    Ok(ProjectList { projects: served(&request.hub) })
 }
 
 /// All projects.
-pub(super) fn served(hub: &SessionHub) -> Vec<ListedProject> {
-    let listed = hub.projects().iter().map(|project| ListedProject {
-        name: project.name.clone(),
-        root: project.parts.root.clone(),
-        model: project.parts.model.name.clone(),
-        provider: project.parts.model.provider.name().to_owned(),
-        roles: project.parts.tools.roles.iter().map(|role| role.name().to_owned()).collect(),
-        mode: project.executor().policy().ok().map(|policy| policy.mode().to_string()),
-        configured: project.port.configured(),
+pub(super) fn served(hub: &HubView) -> Vec<ListedProject> {
+    let listed = hub.projects().into_iter().map(|project| ListedProject {
+        name: project.name().to_owned(),
+        root: project.root().to_owned(),
+        model: project.usual_model().name.clone(),
+        provider: project.usual_model().provider.name().to_owned(),
+        roles: project.roles().iter().map(|role| role.name().to_owned()).collect(),
+        mode: project.desk().executor().policy().ok().map(|policy| policy.mode().to_string()),
+        configured: project.port().configured(),
     });
     listed.collect()
 }
@@ -97,9 +97,9 @@ struct ModelList {
 }
 
 async fn models(request: Request<ProjectQuery, Nothing>) -> Result<ModelList, ApiError> {
-    let project = request.app.hub.project(request.query.project.as_deref())?;
-    let present = project.parts.model.name.clone();
-    Ok(ModelList { present, models: project.port.models().await })
+    let project = request.hub.project(request.query.project.as_deref())?;
+    let present = project.usual_model().name.clone();
+    Ok(ModelList { present, models: project.port().models().await })
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -122,9 +122,8 @@ struct StatsReport {
 }
 
 async fn stats(request: Request<StatsQuery, Nothing>) -> Result<StatsReport, ApiError> {
-    let project = request.app.hub.project(request.query.project.as_deref())?;
-    let filter = StatsFilter { session: None, since: request.query.since };
-    let stats = project.parts.store.stats(&filter).await?;
+    let project = request.hub.project(request.query.project.as_deref())?;
+    let stats = project.stats(request.query.since).await?;
     let mut value = json!(stats);
     let mut rows = |name: &str| match value[name].take() {
         Value::Array(rows) => rows,
@@ -151,9 +150,9 @@ struct FoundThings {
 
 async fn directory(request: Request<DirectoryQuery, Nothing>) -> Result<FoundThings, ApiError> {
     let DirectoryQuery { project, path, page } = request.query;
-    let project = request.app.hub.project(project.as_deref())?;
+    let project = request.hub.project(project.as_deref())?;
     let arguments = arguments([("path", path.map(Value::from)), ("page", page.map(Value::from))]);
-    Ok(FoundThings { result: look(project, "list_directory", arguments).await? })
+    Ok(FoundThings { result: look(&project, "list_directory", arguments).await? })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -182,19 +181,19 @@ struct FileContent {
 
 async fn content(request: Request<ContentQuery, Nothing>) -> Result<FileContent, ApiError> {
     let ContentQuery { project, path, offset, limit } = request.query;
-    let project = request.app.hub.project(project.as_deref())?;
+    let project = request.hub.project(project.as_deref())?;
     let read = arguments([
         ("path", Some(Value::from(path.as_str()))),
         ("offset", offset.map(Value::from)),
         ("limit", limit.map(Value::from)),
     ]);
-    let file = look(project, "read_file", read).await?;
+    let file = look(&project, "read_file", read).await?;
     let outline = arguments([("path", Some(Value::from(path.as_str())))]);
-    let outline = look(project, "outline", outline).await;
+    let outline = look(&project, "outline", outline).await;
     let shown = file["content"].as_str().unwrap_or_default().to_owned();
     let first = offset.unwrap_or(1);
     let before = match first.checked_sub(1).filter(|before| *before > 0) {
-        Some(before) => lines_before(project, &path, before).await,
+        Some(before) => lines_before(&project, &path, before).await,
         None => String::new(),
     };
     let app = Arc::clone(&request.app);
@@ -204,7 +203,7 @@ async fn content(request: Request<ContentQuery, Nothing>) -> Result<FileContent,
 
 /// Some lines before a window, which say whether it begins within a comment or a text. None if they
 /// cannot be read, or not to their end.
-async fn lines_before(project: &ServedProject, path: &str, last: u64) -> String {
+async fn lines_before(project: &ProjectView, path: &str, last: u64) -> String {
     let limit = last.min(LINES_BEFORE);
     let read = arguments([
         ("path", Some(Value::from(path))),
@@ -253,14 +252,14 @@ struct SearchQuery {
 
 async fn search(request: Request<SearchQuery, Nothing>) -> Result<FoundThings, ApiError> {
     let SearchQuery { project, query, kind } = request.query;
-    let project = request.app.hub.project(project.as_deref())?;
+    let project = request.hub.project(project.as_deref())?;
     let (tool, argument) = match kind {
         SearchKind::Text => ("grep", "pattern"),
         SearchKind::Files => ("glob", "pattern"),
         SearchKind::Symbols => ("find_definition", "symbol"),
     };
     let arguments = arguments([(argument, Some(Value::from(query)))]);
-    Ok(FoundThings { result: look(project, tool, arguments).await? })
+    Ok(FoundThings { result: look(&project, tool, arguments).await? })
 }
 
 pub(super) fn arguments<const N: usize>(given: [(&str, Option<Value>); N]) -> Map<String, Value> {
@@ -270,10 +269,10 @@ pub(super) fn arguments<const N: usize>(given: [(&str, Option<Value>); N]) -> Ma
 
 /// Looks with the tool that models look with, so that the same limits and rules hold.
 pub(super) async fn look(
-    project: &ServedProject,
+    project: &ProjectView,
     tool: &str,
     arguments: Map<String, Value>,
 ) -> Result<Value, ApiError> {
     let call = ToolCall::new("look", tool, arguments);
-    Ok(project.executor().execute_tool(&call, &CancellationToken::new()).await?)
+    Ok(project.desk().executor().execute_tool(&call, &CancellationToken::new()).await?)
 }

@@ -10,8 +10,9 @@ use super::project::{arguments, look};
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{Mentionable, MentionableKind, ServedProject};
+use crate::hub::{Mentionable, MentionableKind};
 use crate::route::{Nothing, Request, Route};
+use crate::view::ProjectView;
 
 /// The most of each group.
 const MOST_SESSIONS: usize = 20;
@@ -102,7 +103,7 @@ struct FoundLine {
 async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, ApiError> {
     let may_look = request.may(AccessScope::Tools);
     let AllQuery { project, query } = request.query;
-    let hub = &request.app.hub;
+    let hub = &request.hub;
     let query = query.trim();
     if query.is_empty() || query.len() > LONGEST_QUERY {
         return Err(ApiError::invalid(format!("a query has 1 to {LONGEST_QUERY} bytes")));
@@ -111,25 +112,25 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
         hub.project(project.as_deref())?;
     }
     let mut all = FoundAnywhere::default();
-    let wanted = hub.projects().iter();
-    for served in wanted.filter(|served| project.as_ref().is_none_or(|name| *name == served.name)) {
+    let wanted = |seen: &ProjectView| project.as_ref().is_none_or(|name| name == seen.name());
+    for seen in hub.projects().into_iter().filter(wanted) {
         let looking = async {
             match may_look {
                 true => Some(tokio::join!(
-                    served.port.mentions(query),
-                    served.port.symbols(query),
-                    lines(served, query)
+                    seen.port().mentions(query),
+                    seen.port().symbols(query),
+                    lines(&seen, query)
                 )),
                 false => None,
             }
         };
-        let (sessions, beside) = tokio::join!(sessions(served, query), looking);
+        let (sessions, beside) = tokio::join!(sessions(&seen, query), looking);
         let (sessions, more) = sessions?;
         all.sessions.more |= more;
         all.sessions.extend(sessions, MOST_SESSIONS);
         let Some((names, (symbols, is_complete), (lines, more))) = beside else { continue };
         all.symbols.unfinished |= !is_complete;
-        let found = |name| FoundName { project: served.name.clone(), name };
+        let found = |name| FoundName { project: seen.name().to_owned(), name };
         let files = names.into_iter().filter(|name| name.kind != MentionableKind::Symbol);
         all.files.extend(files.map(found), MOST_FILES);
         all.symbols.extend(symbols.into_iter().map(found), MOST_SYMBOLS);
@@ -141,15 +142,14 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
 
 /// Sessions whose title holds the query, then those in which it was said.
 async fn sessions(
-    project: &ServedProject,
+    project: &ProjectView,
     query: &str,
 ) -> Result<(Vec<FoundSession>, bool), ApiError> {
-    let store = &project.parts.store;
     // One more than is shown tells whether there are more.
     let limit = u32::try_from(MOST_SESSIONS + 1).ok();
     let filter = ListFilter { limit, title: Some(query.to_owned()), updated_since: None };
-    let titled = store.list(&filter).await?.into_iter().map(|info| FoundSession {
-        project: project.name.clone(),
+    let titled = project.sessions(&filter).await?.into_iter().map(|info| FoundSession {
+        project: project.name().to_owned(),
         session: info.id.to_string(),
         title: info.title,
         at: info.updated,
@@ -157,7 +157,7 @@ async fn sessions(
         excerpt: None,
     });
     let mut found: Vec<FoundSession> = titled.collect();
-    let said = store.search(query, MOST_SESSIONS).await?;
+    let said = project.search(query, MOST_SESSIONS).await?;
     for message in said.messages {
         let session = message.session.to_string();
         match found.iter_mut().find(|known| known.session == session) {
@@ -166,8 +166,8 @@ async fn sessions(
                 known.excerpt = Some(message.excerpt);
             }
             None => found.push(FoundSession {
-                project: project.name.clone(),
-                title: store.info(&message.session).await?.and_then(|info| info.title),
+                project: project.name().to_owned(),
+                title: project.title(&message.session).await?,
                 session,
                 at: message.at,
                 sequence: Some(message.sequence),
@@ -179,7 +179,7 @@ async fn sessions(
 }
 
 /// Lines of files that hold the query as it is.
-async fn lines(project: &ServedProject, query: &str) -> (Vec<FoundLine>, bool) {
+async fn lines(project: &ProjectView, query: &str) -> (Vec<FoundLine>, bool) {
     let arguments = arguments([
         ("pattern", Some(Value::from(regex_syntax::escape(query)))),
         ("context", Some(Value::from(0))),
@@ -190,6 +190,6 @@ async fn lines(project: &ServedProject, query: &str) -> (Vec<FoundLine>, bool) {
     let Value::Array(matches) = found["matches"].take() else { return Default::default() };
     let total = found["total"].as_u64().unwrap_or_default();
     let more = total > matches.len() as u64;
-    let line = |line| FoundLine { project: project.name.clone(), line };
+    let line = |line| FoundLine { project: project.name().to_owned(), line };
     (matches.into_iter().map(line).collect(), more)
 }

@@ -1,19 +1,19 @@
 //! Sessions: listing, beginning, reading, naming, forking, exporting, deleting.
 
-use std::sync::Arc;
-
 use axum::http::Method;
 use protocol::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::{ListFilter, SessionId, SessionInfo, SessionState};
+use store::{ListFilter, SessionId, SessionState};
+use team::SessionAct;
 use timeline::{Item, SessionFacts, Timeline};
 
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{AgentChange, LiveSession, LiveState, ServedProject, SessionHub};
+use crate::hub::{AgentNames, LiveSession, LiveState};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
+use crate::view::{HubView, SeenInfo, SessionPlan};
 
 /// Sessions of a list, and items of a window, unless the client says how many.
 const USUAL_LIMIT: u32 = 100;
@@ -63,7 +63,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// What a session does, for lists and streams.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SessionBrief {
     /// The session.
     pub(crate) id: String,
@@ -76,7 +76,7 @@ pub(crate) struct SessionBrief {
     /// Messages that wait for the running turn.
     pub(crate) queued: usize,
     /// Why the last turn broke off, if the log could not be written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<String>,
 }
 
@@ -106,9 +106,9 @@ struct SessionsQuery {
 
 /// A session in a list.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ListedSession {
+pub(crate) struct ListedSession {
     #[serde(flatten)]
-    brief: SessionBrief,
+    pub(crate) brief: SessionBrief,
     title: Option<String>,
     /// Milliseconds since 1970, UTC.
     created: i64,
@@ -129,18 +129,19 @@ pub(super) struct ListedSession {
 }
 
 impl ListedSession {
-    fn of(project: &ServedProject, info: SessionInfo, live: Option<&LiveSession>) -> Self {
+    pub(crate) fn of(SeenInfo { project, info, open }: SeenInfo) -> Self {
         let stored = || SessionBrief {
             id: info.id.to_string(),
-            project: project.name.clone(),
+            project,
             state: state_of(info.state),
             questions: 0,
             queued: 0,
             failure: None,
         };
-        let holder = info.held_by.as_ref().filter(|_| live.is_none());
+        // A session of another replica is as open as one that is open here.
+        let holder = info.held_by.as_ref().filter(|_| open.is_none());
         Self {
-            brief: live.map_or_else(stored, SessionBrief::of),
+            brief: open.map_or_else(stored, |open| open.brief()),
             title: info.title,
             created: info.created,
             updated: info.updated,
@@ -174,7 +175,7 @@ struct SessionList {
 
 async fn list(request: Request<SessionsQuery, Nothing>) -> Result<SessionList, ApiError> {
     let SessionsQuery { project, title, limit } = request.query;
-    let hub = &request.app.hub;
+    let hub = &request.hub;
     if project.is_some() {
         hub.project(project.as_deref())?;
     }
@@ -184,20 +185,16 @@ async fn list(request: Request<SessionsQuery, Nothing>) -> Result<SessionList, A
 }
 
 async fn listed_sessions(
-    hub: &SessionHub,
+    hub: &HubView,
     project: Option<&str>,
     filter: &ListFilter,
 ) -> Result<Vec<ListedSession>, ApiError> {
     let listed = hub.list(project, filter).await?;
-    let sessions = listed.into_iter().map(|(project, info)| {
-        let live = hub.live_session(&info.id);
-        ListedSession::of(&project, info, live.as_deref())
-    });
-    Ok(sessions.collect())
+    Ok(listed.into_iter().map(ListedSession::of).collect())
 }
 
 /// The latest sessions of all projects.
-pub(super) async fn latest(hub: &SessionHub) -> Result<Vec<ListedSession>, ApiError> {
+pub(super) async fn latest(hub: &HubView) -> Result<Vec<ListedSession>, ApiError> {
     let filter = ListFilter { limit: Some(USUAL_LIMIT), ..ListFilter::default() };
     listed_sessions(hub, None, &filter).await
 }
@@ -217,41 +214,15 @@ struct BeginBody {
 async fn begin(request: Request<Nothing, BeginBody>) -> Result<SessionBrief, ApiError> {
     let BeginBody { project, model, role, title } = request.body;
     check_title(title.as_deref())?;
-    let hub = &request.app.hub;
-    let project = Arc::clone(hub.project(project.as_deref())?);
-    let choice = chosen(&project, model.as_deref(), role.as_deref()).await?;
-    let live = hub.begin(&project, choice).await?;
-    if let Some(title) = title {
-        project.parts.store.rename(live.id(), &title).await?;
-        live.feed().refresh().await?;
-    }
+    let project = request.hub.project(project.as_deref())?;
+    let live = project.begin(SessionPlan { names: AgentNames { model, role }, title }).await?;
     Ok(SessionBrief::of(&live))
-}
-
-/// The model and the role of these names.
-async fn chosen(
-    project: &ServedProject,
-    model: Option<&str>,
-    role: Option<&str>,
-) -> Result<AgentChange, ApiError> {
-    let model = match model {
-        Some(name) => Some(project.port.model(name).await?),
-        None => None,
-    };
-    let role = role.map(|name| project.parts.tools.role(name)).transpose()?;
-    Ok(AgentChange { model, role })
 }
 
 async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    listed(&request.app.hub, &id).await
-}
-
-async fn listed(hub: &SessionHub, id: &SessionId) -> Result<ListedSession, ApiError> {
-    let project = hub.project_of(id).await?;
-    let info = project.parts.store.info(id).await?;
-    let info = info.ok_or_else(|| ApiError::not_found(format!("there is no session `{id}`")))?;
-    Ok(ListedSession::of(&project, info, hub.live_session(id).as_deref()))
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    Ok(ListedSession::of(session.info().await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -268,17 +239,14 @@ async fn change(request: Request<Nothing, SessionChange>) -> Result<ListedSessio
     let id: SessionId = request.parsed("session")?;
     let SessionChange { title, model, role } = request.body;
     check_title(title.as_deref())?;
-    let hub = &request.app.hub;
-    let project = hub.project_of(&id).await?;
+    let session = request.hub.session(&id, SessionAct::Write).await?;
     if model.is_some() || role.is_some() {
-        let change = chosen(&project, model.as_deref(), role.as_deref()).await?;
-        hub.change(&id, change).await?;
+        session.change(AgentNames { model, role }).await?;
     }
     if let Some(title) = title {
-        project.parts.store.rename(&id, &title).await?;
-        hub.feed(&project, &id).refresh().await?;
+        session.rename(&title).await?;
     }
-    listed(hub, &id).await
+    Ok(ListedSession::of(session.info().await?))
 }
 
 fn check_title(title: Option<&str>) -> Result<(), ApiError> {
@@ -292,7 +260,7 @@ fn check_title(title: Option<&str>) -> Result<(), ApiError> {
 
 async fn delete(request: Request<Nothing, Nothing>) -> Result<Nothing, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    request.app.hub.delete(&id).await?;
+    request.hub.session(&id, SessionAct::Manage).await?.delete().await?;
     Ok(Nothing {})
 }
 
@@ -322,22 +290,21 @@ async fn window(request: Request<WindowQuery, Nothing>) -> Result<TimelineWindow
     let id: SessionId = request.parsed("session")?;
     let WindowQuery { before, limit } = request.query;
     let limit = limit.unwrap_or(USUAL_LIMIT).min(MAX_LIMIT);
-    window_of(&request.app.hub, &id, before, limit).await
+    window_of(&request.hub, &id, before, limit).await
 }
 
 /// The last items of a session.
-pub(super) async fn newest(hub: &SessionHub, id: &SessionId) -> Result<TimelineWindow, ApiError> {
+pub(super) async fn newest(hub: &HubView, id: &SessionId) -> Result<TimelineWindow, ApiError> {
     window_of(hub, id, None, USUAL_LIMIT).await
 }
 
 async fn window_of(
-    hub: &SessionHub,
+    hub: &HubView,
     id: &SessionId,
     before: Option<usize>,
     limit: u32,
 ) -> Result<TimelineWindow, ApiError> {
-    let project = hub.project_of(id).await?;
-    let feed = hub.feed(&project, id);
+    let feed = hub.session(id, SessionAct::Read).await?.feed();
     feed.load().await?;
     let limit = limit as usize;
     Ok(feed.with(|feed| {
@@ -367,8 +334,8 @@ struct MadeSession {
 
 async fn fork(request: Request<Nothing, ForkBody>) -> Result<MadeSession, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let project = request.app.hub.project_of(&id).await?;
-    let made = project.parts.store.fork(&id, request.body.at).await?;
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    let made = session.fork(request.body.at).await?;
     Ok(MadeSession { id: made.to_string() })
 }
 
@@ -391,13 +358,12 @@ struct ExportQuery {
 
 async fn export(request: Request<ExportQuery, Nothing>) -> Result<RouteAnswer, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let project = request.app.hub.project_of(&id).await?;
-    let store = &project.parts.store;
+    let session = request.hub.session(&id, SessionAct::Read).await?;
     let text = match request.query.format {
-        ExportForm::Jsonl => store.export(&id).await?,
-        ExportForm::Markdown => timeline::markdown(&Timeline::of(&store.load(&id).await?.entries)),
+        ExportForm::Jsonl => session.export().await?,
+        ExportForm::Markdown => timeline::markdown(&Timeline::of(&session.load().await?.entries)),
         // Sent as text like the others: a document with its own styles is not shown under our origin.
-        ExportForm::Html => timeline::html(&Timeline::of(&store.load(&id).await?.entries)),
+        ExportForm::Html => timeline::html(&Timeline::of(&session.load().await?.entries)),
     };
     Ok(RouteAnswer::text("text/plain; charset=utf-8", text))
 }

@@ -6,6 +6,7 @@ use futures_util::stream::unfold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::SessionId;
+use team::SessionAct;
 
 use crate::api_error::ApiError;
 use crate::event_stream::{EventStream, Follow};
@@ -59,7 +60,8 @@ async fn log(request: Request<LogQuery, Nothing>) -> Result<RouteAnswer, ApiErro
     let resumed = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let after = resumed.and_then(|value| value.parse().ok()).unwrap_or(request.query.after);
     let room = request.app.room_for_stream()?;
-    let stream = LogStream::open(&request.app, &id, after).await?;
+    let session = request.hub.session(&id, SessionAct::Read).await?;
+    let stream = LogStream::open(&request.app, session, after).await?;
     let events = unfold((stream, room), |(mut stream, room)| async move {
         let event = stream.next().await?;
         Some((Ok::<_, std::convert::Infallible>(event), (stream, room)))
@@ -72,7 +74,7 @@ async fn events(request: Request<EventsQuery, Nothing>) -> Result<RouteAnswer, A
     let follow = Follow::parse(&request.query.follow, resumed)
         .map_err(|error| ApiError::invalid(error.to_string()))?;
     let room = request.app.room_for_stream()?;
-    let stream = EventStream::open(&request.app, follow).await?;
+    let stream = EventStream::open(&request.app, request.hub, follow).await?;
     let events = unfold((stream, room), |(mut stream, room)| async move {
         let event = stream.next().await?;
         Some((Ok::<_, std::convert::Infallible>(event), (stream, room)))

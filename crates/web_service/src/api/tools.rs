@@ -7,14 +7,15 @@ use protocol::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use team::AuditKind;
 use tokio_util::sync::CancellationToken;
 
 use super::project::ProjectQuery;
 use crate::api_error::{ApiError, ToldError};
 use crate::credentials::{AccessScope, random_secret};
 use crate::guard::Need;
-use crate::hub::ServedProject;
 use crate::route::{Nothing, Request, Route};
+use crate::view::ProjectView;
 
 /// Bytes of a call, which may hold whole files.
 const CALL_BODY: usize = 16 * 1024 * 1024;
@@ -57,8 +58,8 @@ struct ToolList {
 }
 
 async fn list(request: Request<ProjectQuery, Nothing>) -> Result<ToolList, ApiError> {
-    let project = request.app.hub.project(request.query.project.as_deref())?;
-    let offered = project.executor().offered();
+    let project = request.hub.project(request.query.project.as_deref())?;
+    let offered = project.desk().executor().offered();
     Ok(ToolList { tools: offered.iter().map(|tool| tool.to_json()).collect() })
 }
 
@@ -91,22 +92,22 @@ pub(super) struct CallResult {
 }
 
 async fn call(request: Request<Nothing, CallBody>) -> Result<CallResult, ApiError> {
-    let hub = &request.app.hub;
-    let project = Arc::clone(hub.project(request.body.project.as_deref())?);
-    call_by_hand(project, request.part("tool"), request.body.arguments.clone()).await
+    let project = request.hub.project(request.body.project.as_deref())?;
+    call_by_hand(&project, request.part("tool"), request.body.arguments.clone()).await
 }
 
 /// Calls a tool for the user, who is asked as for a model.
 pub(super) async fn call_by_hand(
-    project: Arc<ServedProject>,
+    project: &ProjectView,
     tool: &str,
     arguments: Map<String, Value>,
 ) -> Result<CallResult, ApiError> {
     let name = random_secret().map_err(|error| ApiError::internal(error.to_string()))?;
     let call = ToolCall::new(format!("hand_{name}"), tool, arguments);
     // A tool that does not exist is a wrong address, not a call that failed.
-    project.executor().tool_of(&call)?;
-    let room = project.room_by_hand().ok_or_else(|| {
+    let desk = Arc::clone(project.desk());
+    desk.executor().tool_of(&call)?;
+    let room = desk.room_by_hand().ok_or_else(|| {
         let message = "too many calls by hand run or wait for an answer";
         ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message)
     })?;
@@ -115,7 +116,7 @@ pub(super) async fn call_by_hand(
     let _cancels = cancel.clone().drop_guard();
     let running = tokio::spawn(async move {
         let _room = room;
-        let executor = project.executor();
+        let executor = desk.executor();
         executor.report(&call, &cancel, executor.approver()).await
     });
     let report = running.await.map_err(|error| ApiError::internal(error.to_string()))?;
@@ -149,8 +150,8 @@ struct ListedRule {
 }
 
 async fn policy(request: Request<ProjectQuery, Nothing>) -> Result<PolicyRules, ApiError> {
-    let project = request.app.hub.project(request.query.project.as_deref())?;
-    let policy = project.executor().policy()?;
+    let project = request.hub.project(request.query.project.as_deref())?;
+    let policy = project.desk().executor().policy()?;
     let rules = policy.rules().map(|rule| ListedRule {
         id: rule.id(),
         text: rule.to_string(),
@@ -181,9 +182,9 @@ struct PolicyExplanation {
 
 async fn explain(request: Request<Nothing, ExplainBody>) -> Result<PolicyExplanation, ApiError> {
     let ExplainBody { project, tool, arguments } = request.body;
-    let project = request.app.hub.project(project.as_deref())?;
+    let project = request.hub.project(project.as_deref())?;
     let call = ToolCall::new("explain", tool, arguments);
-    let explained = project.executor().explain(&call, &CancellationToken::new()).await?;
+    let explained = project.desk().executor().explain(&call, &CancellationToken::new()).await?;
     Ok(PolicyExplanation {
         decision: explained.verdict.decision.to_string(),
         explanation: explained.verdict.explanation.to_string(),
@@ -192,13 +193,13 @@ async fn explain(request: Request<Nothing, ExplainBody>) -> Result<PolicyExplana
 }
 
 async fn revoke(request: Request<ProjectQuery, Nothing>) -> Result<Nothing, ApiError> {
-    let project = request.app.hub.project(request.query.project.as_deref())?;
+    let project = request.hub.project(request.query.project.as_deref())?;
     let rule = request.part("rule");
-    match project.port.revoke(rule)? {
+    match project.port().revoke(rule)? {
         // Sessions that are open have read the rules before.
         true => {
-            let executors = request.app.hub.executors(&project.name);
-            executors.iter().for_each(|executor| executor.revoke(rule));
+            project.executors().iter().for_each(|executor| executor.revoke(rule));
+            request.hub.note(AuditKind::RuleRevoked, project.name(), rule, "").await?;
             Ok(Nothing {})
         }
         false => Err(ApiError::not_found(format!("no rule `{rule}` was remembered"))),

@@ -3,18 +3,18 @@ use std::sync::Arc;
 use super::*;
 use crate::credentials::Secrets;
 use crate::guard::Site;
+use crate::hub::SessionHub;
+use crate::view::Viewer;
 
-fn app() -> Arc<WebApp> {
+/// A service with its sessions, as its only user sees them.
+fn app() -> (Arc<WebApp>, Arc<SessionHub>, HubView) {
     let hub = SessionHub::new(Vec::new());
     let secrets = Secrets::generate().unwrap();
-    WebApp::new(
-        hub,
-        Site::loopback(([127, 0, 0, 1], 1).into(), &[]),
-        &secrets,
-        Arc::new(|_: &str| ()),
-    )
-    .unwrap()
-    .0
+    let site = Site::loopback(([127, 0, 0, 1], 1).into(), &[]);
+    let log = Arc::new(|_: &str| ());
+    let (app, _) = WebApp::new(Arc::clone(&hub), site, &secrets, log).unwrap();
+    let view = HubView::new(Arc::clone(&hub), Viewer::Only);
+    (app, hub, view)
 }
 
 async fn next(stream: &mut EventStream) -> Option<String> {
@@ -23,8 +23,8 @@ async fn next(stream: &mut EventStream) -> Option<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_hears_something_even_if_nothing_happens_until_the_service_ends() {
-    let app = app();
-    let mut stream = EventStream::open(&app, Follow::default()).await.unwrap();
+    let (app, hub, view) = app();
+    let mut stream = EventStream::open(&app, view, Follow::default()).await.unwrap();
     let hello = "id: \nevent: hello\ndata: {\"beat_ms\":10000}\n\n";
     assert_eq!(next(&mut stream).await.as_deref(), Some(hello));
     let none = "event: questions\ndata: {\"questions\":[]}\n\n";
@@ -35,7 +35,7 @@ async fn a_client_hears_something_even_if_nothing_happens_until_the_service_ends
         assert!(before.elapsed() <= BEAT + Duration::from_millis(1));
     }
     // A change that shows nothing is not an event.
-    app.hub.signal().tell();
+    hub.signal().tell();
     assert_eq!(next(&mut stream).await.as_deref(), Some("event: beat\ndata: {}\n\n"));
     app.closing.cancel();
     assert_eq!(next(&mut stream).await, None);
@@ -43,10 +43,10 @@ async fn a_client_hears_something_even_if_nothing_happens_until_the_service_ends
 
 #[tokio::test]
 async fn a_session_that_does_not_exist_is_refused_unless_the_client_comes_back() {
-    let app = app();
+    let (app, _, view) = app();
     let gone = "1hf7yat00zzzzzzzzzzz";
     let follow = Follow::parse(gone, None).unwrap();
-    assert!(EventStream::open(&app, follow).await.is_err());
+    assert!(EventStream::open(&app, view.clone(), follow).await.is_err());
     let follow = Follow::parse("", Some(&format!("{gone}:3"))).unwrap();
-    assert!(EventStream::open(&app, follow).await.is_ok());
+    assert!(EventStream::open(&app, view, follow).await.is_ok());
 }

@@ -4,63 +4,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use context_manager::{AgentOptions, ContextState};
-use protocol::{AgentRole, Content, Rewind};
-use serde::Serialize;
-use session::{
-    ApprovalManager, Inbox, Model, QueuedId, RewindFiles, RewindPoint, Session, SessionParts,
-};
+use protocol::{Content, Rewind};
+use serde::{Deserialize, Serialize};
+use session::{ApprovalManager, Inbox, QueuedId, RewindFiles, RewindPoint, Session};
 use store::SessionId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
 
+use super::live_shared::LiveShared;
 use super::queue_room::has_room;
-use super::{HubError, HubSignal, ServedProject, SessionFeed};
+use super::{AgentChange, HubError, ServedProject, SessionFeed};
 
-/// What the task of a session is asked to do.
+/// What the task of a session is asked to do. An item is one of the inbox that replicas share, which is done with what
+/// the command writes.
 pub(super) enum LiveCommand {
     /// To work on the first message of the queue.
     Turn(CancellationToken),
     /// To go on after a pause.
-    Continue(CancellationToken),
+    Continue { cancel: CancellationToken, item: Option<i64> },
     Rewind {
         to: u64,
         files: RewindFiles,
+        item: Option<i64>,
         done: oneshot::Sender<Result<(RewindPoint, Rewind), HubError>>,
     },
     /// To go on with another model, or in another role.
     Change {
         change: AgentChange,
+        item: Option<i64>,
         /// What the session does afterwards.
         before: LivePhase,
         done: oneshot::Sender<Result<(), HubError>>,
     },
     /// To release the session.
     Close,
-}
-
-/// What is to be different from now on.
-#[derive(Clone, Default)]
-pub struct AgentChange {
-    /// The model that answers.
-    pub model: Option<Model>,
-    /// The role that the conversation acts in.
-    pub role: Option<AgentRole>,
-}
-
-impl AgentChange {
-    /// Makes the change.
-    pub fn apply(self, parts: &mut SessionParts) {
-        parts.model = self.model.unwrap_or_else(|| parts.model.clone());
-        parts.role = self.role.unwrap_or_else(|| parts.role.clone());
-    }
-
-    /// Adds a later change, which counts where both say something.
-    pub(super) fn extend(&mut self, later: Self) {
-        self.model = later.model.or(self.model.take());
-        self.role = later.role.or(self.role.take());
-    }
 }
 
 /// What a session is made of until its model or role change.
@@ -90,7 +69,7 @@ pub(super) enum LivePhase {
 }
 
 /// What a session does, for clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LiveState {
     /// It waits for a message.
@@ -130,16 +109,17 @@ pub struct LiveSession {
     feed: Arc<SessionFeed>,
     /// The last entry before it was opened here.
     opened_at: u64,
-    inbox: Arc<Inbox>,
+    pub(super) inbox: Arc<Inbox>,
     agent: Mutex<LiveAgent>,
-    signal: HubSignal,
+    /// What it has for other replicas.
+    pub(super) shared: LiveShared,
     phase: Mutex<LivePhase>,
     /// The names of waiting messages, which clients have as numbers.
     names: Mutex<Names>,
-    commands: UnboundedSender<LiveCommand>,
+    pub(super) commands: UnboundedSender<LiveCommand>,
     closed: watch::Sender<bool>,
     /// The last entry that clients can see.
-    told: watch::Sender<u64>,
+    pub(super) told: watch::Sender<u64>,
     /// Why the last turn broke off, if not by anything that the log could say.
     failure: Mutex<Option<String>>,
     /// When it was last used, as the hub counts.
@@ -147,9 +127,9 @@ pub struct LiveSession {
 }
 
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     last: u64,
-    of: Vec<(u64, QueuedId)>,
+    pub(super) of: Vec<(u64, QueuedId)>,
     /// The message whose sender waits for its place in the log.
     awaited: Option<(QueuedId, Waiter)>,
 }
@@ -161,6 +141,7 @@ pub(super) type Waiter = oneshot::Sender<Result<Option<u64>, String>>;
 pub(super) struct Taken {
     pub(super) content: Vec<Content>,
     pub(super) waiter: Option<Waiter>,
+    pub(super) item: Option<i64>,
 }
 
 impl LiveSession {
@@ -168,7 +149,6 @@ impl LiveSession {
         project: Arc<ServedProject>,
         session: &Session,
         feed: Arc<SessionFeed>,
-        signal: HubSignal,
     ) -> (Self, UnboundedReceiver<LiveCommand>) {
         let (commands, received) = unbounded_channel();
         let opened_at = feed.with(|feed| feed.through());
@@ -183,7 +163,7 @@ impl LiveSession {
             feed,
             inbox: Arc::clone(session.inbox()),
             agent: Mutex::new(LiveAgent::of(session)),
-            signal,
+            shared: LiveShared::default(),
             phase: Mutex::new(phase),
             names: Mutex::default(),
             commands,
@@ -259,6 +239,11 @@ impl LiveSession {
         *self.agent() = LiveAgent::of(session);
     }
 
+    /// How many messages wait.
+    pub fn queue_length(&self) -> usize {
+        self.inbox.waiting().len()
+    }
+
     /// What it does.
     pub fn state(&self) -> LiveState {
         match *self.phase() {
@@ -303,7 +288,7 @@ impl LiveSession {
                 (name, Some(written))
             }
         };
-        self.signal.tell();
+        self.feed.tell();
         let Some(written) = written else { return Ok(Sent::Queued(name)) };
         match written.await {
             Ok(Ok(Some(sequence))) => {
@@ -324,14 +309,14 @@ impl LiveSession {
     }
 
     /// Goes on after a pause.
-    pub fn go_on(&self) -> Result<(), HubError> {
+    pub fn go_on(&self, item: Option<i64>) -> Result<(), HubError> {
         let mut phase = self.phase();
         match *phase {
             LivePhase::Paused => {
                 let cancel = CancellationToken::new();
                 *phase = LivePhase::Working(cancel.clone());
-                let _ = self.commands.send(LiveCommand::Continue(cancel));
-                self.signal.tell();
+                let _ = self.commands.send(LiveCommand::Continue { cancel, item });
+                self.feed.tell();
                 Ok(())
             }
             LivePhase::Working(_) => Err(HubError::Working),
@@ -356,6 +341,7 @@ impl LiveSession {
         &self,
         to: u64,
         files: RewindFiles,
+        item: Option<i64>,
     ) -> Result<(RewindPoint, Rewind), HubError> {
         let (done, result) = oneshot::channel();
         {
@@ -366,13 +352,13 @@ impl LiveSession {
                 LivePhase::Idle | LivePhase::Paused => {}
             }
             *phase = LivePhase::Working(CancellationToken::new());
-            let _ = self.commands.send(LiveCommand::Rewind { to, files, done });
+            let _ = self.commands.send(LiveCommand::Rewind { to, files, item, done });
         }
         result.await.unwrap_or(Err(HubError::Closing))
     }
 
     /// Goes on with another model, or in another role.
-    pub async fn change(&self, change: AgentChange) -> Result<(), HubError> {
+    pub async fn change(&self, change: AgentChange, item: Option<i64>) -> Result<(), HubError> {
         let (done, result) = oneshot::channel();
         {
             let mut phase = self.phase();
@@ -383,7 +369,7 @@ impl LiveSession {
                 LivePhase::Paused => LivePhase::Paused,
             };
             *phase = LivePhase::Working(CancellationToken::new());
-            let _ = self.commands.send(LiveCommand::Change { change, before, done });
+            let _ = self.commands.send(LiveCommand::Change { change, item, before, done });
         }
         result.await.unwrap_or(Err(HubError::Closing))
     }
@@ -403,7 +389,7 @@ impl LiveSession {
     pub fn withdraw(&self, name: u64) -> Option<Vec<Content>> {
         let id = self.names().of.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)?;
         let content = self.inbox.withdraw(id);
-        self.signal.tell();
+        self.feed.tell();
         content
     }
 
@@ -436,7 +422,8 @@ impl LiveSession {
             }
             _ => None,
         };
-        Some(Taken { content: self.inbox.withdraw(first.id)?, waiter })
+        let item = first.item;
+        Some(Taken { content: self.inbox.withdraw(first.id)?, waiter, item })
     }
 
     /// Clients can see the log up to this entry.
@@ -468,7 +455,7 @@ impl LiveSession {
         self.agent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn names(&self) -> MutexGuard<'_, Names> {
+    pub(super) fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,15 +8,20 @@ use protocol::{ActivityData, LogEntry, TurnEnd};
 use session::{Session, SessionError, TurnOutcome};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tool_system::Subscription;
 
 use super::live_session::{LiveCommand, LivePhase, Taken};
+use super::replicas::{ReplicaLink, publish, work_on_inbox};
 use super::{HubError, LiveSession, SessionHub};
 
 /// How long a session in which nothing happens stays open. Until then "always, in this session" holds;
 /// afterwards a terminal can take the session up.
 const IDLE_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// How long the end of a session waits for other replicas to be told of it.
+const PUBLISHING: Duration = Duration::from_secs(2);
 
 /// What a session tells while it runs.
 pub(super) struct Sources {
@@ -40,26 +45,64 @@ impl Sources {
     }
 }
 
+/// Where a session is shared with other replicas, and what ends the right to do so.
+pub(super) struct Sharing {
+    pub(super) link: Arc<ReplicaLink>,
+    /// Fires when this replica may have lost the session to another.
+    pub(super) lost: CancellationToken,
+}
+
 pub(super) fn spawn(
     hub: Weak<SessionHub>,
     live: Arc<LiveSession>,
     session: Session,
     sources: Sources,
     commands: UnboundedReceiver<LiveCommand>,
+    sharing: Option<Sharing>,
 ) {
+    let is_draining = sharing.as_ref().map(|sharing| Arc::clone(&sharing.link));
+    let published = sharing.map(|sharing| share(&hub, &live, &session, sharing));
     let done = CancellationToken::new();
     let (renewed, renewals) = unbounded_channel();
     let telling = tokio::spawn(tell(Arc::clone(&live), sources, renewals, done.clone()));
     tokio::spawn(async move {
-        work(&live, session, commands, &renewed).await;
+        let session = work(&live, session, commands, &renewed, is_draining.as_deref()).await;
+        live.begin_closing();
+        if let Some(published) = published {
+            // Before others can have the session. A database that does not answer does not hold up the end.
+            let _ = tokio::time::timeout(PUBLISHING, published).await;
+        }
+        session.close().await;
         done.cancel();
         // The feed has everything before clients are told that the session is closed.
         let _ = telling.await;
-        live.closed();
         if let Some(hub) = hub.upgrade() {
             hub.forget(live.id());
         }
+        live.closed();
     });
+}
+
+/// Shares a session with other replicas until it is closed. What is returned ends when they know that it is.
+fn share(
+    hub: &Weak<SessionHub>,
+    live: &Arc<LiveSession>,
+    session: &Session,
+    sharing: Sharing,
+) -> JoinHandle<()> {
+    let Sharing { link, lost } = sharing;
+    tokio::spawn(work_on_inbox(Weak::clone(hub), Arc::clone(&link), Arc::clone(live)));
+    let (losing, broken) = (Arc::clone(live), session.log().broken().clone());
+    tokio::spawn(async move {
+        let mut closing = losing.closing();
+        tokio::select! {
+            () = lost.cancelled() => losing.lose(),
+            // The log may say other things than what is known here, so it has to be read again.
+            () = broken.cancelled() => losing.lose(),
+            _ = closing.wait_for(|closing| *closing) => {}
+        }
+    });
+    tokio::spawn(publish(link, Arc::clone(live)))
 }
 
 /// Does what clients ask for, until the session is to be closed.
@@ -68,7 +111,8 @@ async fn work(
     mut session: Session,
     mut commands: UnboundedReceiver<LiveCommand>,
     renewed: &UnboundedSender<NewSources>,
-) {
+    link: Option<&ReplicaLink>,
+) -> Session {
     loop {
         let command = match tokio::time::timeout(IDLE_TIME, commands.recv()).await {
             Ok(command) => command,
@@ -77,21 +121,23 @@ async fn work(
         };
         match command {
             None | Some(LiveCommand::Close) => break,
-            Some(LiveCommand::Turn(cancel)) => turns(live, &mut session, cancel).await,
-            Some(LiveCommand::Continue(cancel)) => {
-                let outcome = session.continue_turn(&cancel).await;
-                after(live, &mut session, outcome).await;
+            Some(LiveCommand::Turn(cancel)) => turns(live, &mut session, cancel, link).await,
+            Some(LiveCommand::Continue { cancel, item }) => {
+                let outcome = session.taking(items(item)).await.continue_turn(&cancel).await;
+                after(live, &mut session, outcome, link).await;
             }
-            Some(LiveCommand::Rewind { to, files, done }) => {
-                let result = session.rewind(to, files).await.map_err(HubError::from);
+            Some(LiveCommand::Rewind { to, files, item, done }) => {
+                let result = session.taking(items(item)).await.rewind(to, files).await;
+                let result = result.map_err(HubError::from);
                 *live.phase() = LivePhase::Idle;
                 live.feed().tell();
                 let _ = done.send(result);
             }
-            Some(LiveCommand::Change { change, before, done }) => {
+            Some(LiveCommand::Change { change, item, before, done }) => {
+                let session = session.taking(items(item)).await;
                 let result = session.change_agent(change.model, change.role).await;
-                let _ = renewed.send(new_sources(&session));
-                live.renew(&session);
+                let _ = renewed.send(new_sources(session));
+                live.renew(session);
                 *live.phase() = before;
                 live.feed().tell();
                 let _ = done.send(result.map_err(HubError::from));
@@ -99,15 +145,24 @@ async fn work(
         }
     }
     *live.phase() = LivePhase::Closed;
-    session.close().await;
+    session
+}
+
+fn items(item: Option<i64>) -> Vec<i64> {
+    item.into_iter().collect()
 }
 
 /// Works on the queue, message by message.
-async fn turns(live: &LiveSession, session: &mut Session, cancel: CancellationToken) {
+async fn turns(
+    live: &LiveSession,
+    session: &mut Session,
+    cancel: CancellationToken,
+    link: Option<&ReplicaLink>,
+) {
     match live.first_queued() {
         Some(taken) => {
             let outcome = turn(session, taken, &cancel).await;
-            after(live, session, outcome).await;
+            after(live, session, outcome, link).await;
         }
         // It was withdrawn.
         None => {
@@ -120,10 +175,10 @@ async fn turns(live: &LiveSession, session: &mut Session, cancel: CancellationTo
 /// One turn. Whoever waits for the message is told as soon as it is written, or cannot be.
 async fn turn(
     session: &mut Session,
-    Taken { content, waiter }: Taken,
+    Taken { content, waiter, item }: Taken,
     cancel: &CancellationToken,
 ) -> Result<TurnOutcome, SessionError> {
-    let said = session.say(content).await;
+    let said = session.taking(items(item)).await.say(content).await;
     if let Some(waiter) = waiter {
         // A client that has gone away is told by the log.
         let _ = waiter.send(said.as_ref().map(|place| Some(*place)).map_err(ToString::to_string));
@@ -137,14 +192,16 @@ async fn after(
     live: &LiveSession,
     session: &mut Session,
     mut outcome: Result<TurnOutcome, SessionError>,
+    link: Option<&ReplicaLink>,
 ) {
     loop {
         live.set_failure(outcome.as_ref().err().map(ToString::to_string));
         let next = {
             // Under the lock: a message that comes now is seen here, or begins a turn of its own.
             let mut phase = live.phase();
-            let goes_on =
-                matches!(&outcome, Ok(TurnOutcome::Ended(end)) if *end != TurnEnd::Cancelled);
+            let goes_on = matches!(&outcome, Ok(TurnOutcome::Ended(end)) if *end != TurnEnd::Cancelled)
+                    // What waits is in the inbox that replicas share.
+                    && !link.is_some_and(ReplicaLink::is_draining);
             match live.inbox().waiting().is_empty() {
                 // What waits after an interruption goes with the next message.
                 false if goes_on => {
@@ -199,6 +256,7 @@ async fn tell(
 }
 
 async fn written(live: &LiveSession, entry: &LogEntry) {
+    live.note_question(entry);
     live.feed().take(entry).await;
     live.told(entry.sequence);
 }

@@ -10,13 +10,19 @@ use protocol::ToolError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use session::Model;
+use store::SessionId;
+use team::ProviderKey;
 use tokio_util::sync::CancellationToken;
+use tool_system::ProjectTools;
 
-use super::ServedProject;
+use super::Desk;
 
 /// Answers what only the configuration, the user's files and the machine can tell.
 #[async_trait]
 pub trait ProjectPort: Send + Sync {
+    /// Whether the project's directory is still there, and the same. It may take a moment, but waits for no network.
+    fn is_reachable(&self) -> bool;
+
     /// Forgets a rule that was remembered. Answers whether there was one.
     fn revoke(&self, rule: &str) -> Result<bool, ToolError>;
 
@@ -25,6 +31,14 @@ pub trait ProjectPort: Send + Sync {
 
     /// The model that a user means by this name.
     async fn model(&self, name: &str) -> Result<Model, ToolError>;
+
+    /// The same with keys of the user, by the names of providers, which count before those of the configuration. Without
+    /// a name it is the usual model; none if these keys change nothing about that.
+    async fn model_with_keys(
+        &self,
+        name: Option<&str>,
+        keys: &[(String, ProviderKey)],
+    ) -> Result<Option<Model>, ToolError>;
 
     /// What is configured. No network is used, and nothing is waited for.
     fn configured(&self) -> ConfiguredFacts;
@@ -44,11 +58,16 @@ pub trait ProjectPort: Send + Sync {
     /// The commands of the chat that these letters may mean, the best first. Messages hold the arguments.
     fn commands(&self, query: &str, arguments: &str) -> Vec<CompletedCommand>;
 
-    /// The tools of the project for other agents. `site` is where our page is, and streams end when `closing`
-    /// fires. It is asked for once, when the first agent connects.
+    /// The tools of one session, if it works in a directory of its own; none if it works in the project's.
+    async fn tools_for(&self, _session: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
+        Ok(None)
+    }
+
+    /// The tools of the project for other agents, as `desk` has them. `site` is where our page is, and streams end when
+    /// `closing` fires. It is asked for once for each user, when the first agent connects.
     fn agents(
         &self,
-        project: &ServedProject,
+        desk: &Desk,
         site: &str,
         closing: &CancellationToken,
     ) -> Arc<dyn AgentEndpoint>;

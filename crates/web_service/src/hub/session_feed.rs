@@ -1,29 +1,40 @@
 //! The feed of a session, kept up to date for all clients that follow it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::LogEntry;
-use store::{SessionId, Store, StoreError};
-use tokio::sync::OnceCell;
+use store::{Exchange, SessionId, Store, StoreError};
+use tokio::sync::{OnceCell, watch};
 
 use super::HubSignal;
 use crate::feed::{Feed, Taken};
+
+/// The latest entries that are kept, so that those who follow the log do not all read the same ones from the store.
+const KEPT_ENTRIES: usize = 128;
+/// Entries that are read at a time from what another replica has written.
+const PAGE: u32 = 500;
 
 /// The feed of one session. It is empty until it is first read.
 pub struct SessionFeed {
     id: SessionId,
     store: Arc<dyn Store>,
     signal: HubSignal,
+    /// Counts the changes of this session alone.
+    changes: watch::Sender<u64>,
     feed: Mutex<Feed>,
+    recent: Mutex<VecDeque<Arc<LogEntry>>>,
+    /// Held while entries of another replica are read.
+    following: tokio::sync::Mutex<()>,
     is_loaded: OnceCell<()>,
     is_deleted: AtomicBool,
 }
 
 impl SessionFeed {
     pub(super) fn new(id: SessionId, store: Arc<dyn Store>, signal: HubSignal) -> Self {
-        let (feed, is_loaded, is_deleted) = Default::default();
-        Self { id, store, signal, feed, is_loaded, is_deleted }
+        let (changes, feed, recent, following, is_loaded, is_deleted) = Default::default();
+        Self { id, store, signal, changes, feed, recent, following, is_loaded, is_deleted }
     }
 
     /// The session.
@@ -38,6 +49,7 @@ impl SessionFeed {
 
     pub(super) fn deleted(&self) {
         self.is_deleted.store(true, Ordering::Release);
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     /// Reads the log, if that was not done yet.
@@ -52,16 +64,77 @@ impl SessionFeed {
         self.with(|feed| feed.catch_up(&loaded.entries));
         // Whichever way it was read, it need not be read again.
         let _ = self.is_loaded.set(());
-        self.signal.tell();
+        self.tell();
         Ok(())
+    }
+
+    /// Whether the feed was read, and lacks this entry.
+    pub(super) fn is_behind(&self, sequence: u64) -> bool {
+        self.is_loaded.initialized() && self.with(|feed| feed.through()) < sequence
+    }
+
+    /// Reads what another replica has written since. A feed that was never read stays so.
+    pub(super) async fn follow(&self, exchange: &dyn Exchange) -> Result<(), StoreError> {
+        if !self.is_loaded.initialized() {
+            return Ok(());
+        }
+        let _following = self.following.lock().await;
+        loop {
+            let after = self.with(|feed| feed.through());
+            let entries = exchange.entries_after(&self.id, after, PAGE).await?;
+            // A page that is not full for another reason is read on with the next hint.
+            let is_last = entries.len() < PAGE as usize;
+            if entries.is_empty() {
+                return Ok(());
+            }
+            self.with(|feed| feed.catch_up(&entries));
+            let are_deltas = entries.iter().all(|entry| entry.event.is_delta());
+            entries.into_iter().for_each(|entry| self.keep(entry));
+            if are_deltas {
+                self.tell_growth()
+            } else {
+                self.tell()
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// An entry, if it is one of the latest.
+    pub(crate) fn recent(&self, sequence: u64) -> Option<Arc<LogEntry>> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = recent.front()?.sequence;
+        let at = usize::try_from(sequence.checked_sub(first)?).ok()?;
+        recent.get(at).filter(|entry| entry.sequence == sequence).cloned()
+    }
+
+    fn keep(&self, entry: LogEntry) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        match recent.back().map(|last| last.sequence) {
+            Some(last) if entry.sequence <= last => return,
+            Some(last) if entry.sequence != last + 1 => recent.clear(),
+            _ => {}
+        }
+        recent.push_back(Arc::new(entry));
+        if recent.len() > KEPT_ENTRIES {
+            recent.pop_front();
+        }
+    }
+
+    /// Is told of every change of this session from now on.
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Takes an entry that was just written.
     pub(super) async fn take(&self, entry: &LogEntry) {
         let taken = self.with(|feed| feed.take(entry));
         match taken {
-            Taken::Applied if entry.event.is_delta() => self.signal.tell_growth(),
-            Taken::Applied => self.signal.tell(),
+            Taken::Applied => {
+                self.keep(entry.clone());
+                if entry.event.is_delta() { self.tell_growth() } else { self.tell() }
+            }
             Taken::Known => {}
             // If the log cannot be read now, the next entry shows the same gap.
             Taken::Gap => drop(self.refresh().await),
@@ -71,11 +144,17 @@ impl SessionFeed {
     /// Takes what is not in the log.
     pub(super) fn grow(&self, grow: impl FnOnce(&mut Feed)) {
         self.with(grow);
+        self.tell_growth();
+    }
+
+    fn tell_growth(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
         self.signal.tell_growth();
     }
 
     /// What the session does or asks has changed.
     pub(super) fn tell(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
         self.signal.tell();
     }
 

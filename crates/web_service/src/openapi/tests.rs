@@ -73,16 +73,14 @@ fn what_each_route_needs() {
         let need = match route.need {
             Need::Nothing => "nothing",
             Need::Login => "login",
-            Need::Scope(AccessScope::Chat) => "chat",
-            Need::Scope(AccessScope::Approve) => "approve",
-            Need::Scope(AccessScope::Tools) => "tools",
-            Need::Scope(AccessScope::Mcp) => "mcp",
+            Need::Scope(scope) => scope.word(),
         };
         format!("{need:8} {:6} {}", route.method.as_str(), route.path)
     });
     insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
     nothing  GET    /api
     nothing  GET    /api/proof
+    nothing  GET    /api/login
     nothing  POST   /api/login
     login    POST   /api/logout
     login    GET    /api/overview

@@ -5,6 +5,7 @@ import { api, attempt, connection, html, overview, route, styles, tell, withQuer
 import { visible } from './hidden.js';
 import { presentProject, ProjectChoice } from './places.js';
 import { Policy } from './settings_policy.js';
+import { Team } from './settings_team.js';
 import { CustomTools } from './settings_tools.js';
 import { presentTheme, setTheme, THEMES } from './theme.js';
 
@@ -22,6 +23,7 @@ export default function Settings() {
     <${Part} title="Policy"><${Policy} key=${project} project=${project} /></>
     <${CustomTools} key=${project} project=${project} Part=${Part} />
     <${Part} title="Sandbox"><${Sandbox} project=${project} /></>
+    <${Team} Part=${Part} />
     <${Part} title="This browser"><${Browser} /></>
   </div>`;
 }

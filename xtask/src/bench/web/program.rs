@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use testkit::{Fixture, ModelServer};
 
 /// The scripted model sees everything: long sessions are not to be shortened.
-pub(super) const CONTEXT_TOKENS: u64 = 200_000_000;
+pub(in crate::bench) const CONTEXT_TOKENS: u64 = 200_000_000;
 
 /// A program, and how it is spoken to.
-pub(super) trait WebProgram {
+pub(in crate::bench) trait WebProgram {
     fn name(&self) -> &str;
 
     /// Starts the service for a project. It tells its address on standard output.
@@ -48,19 +48,19 @@ pub(super) trait WebProgram {
 }
 
 /// How things are found in a page.
-pub(super) struct PageFacts {
+pub(in crate::bench) struct PageFacts {
     /// Where one can begin to type.
-    pub(super) start: String,
+    pub(in crate::bench) start: String,
     /// In front of the id of a session.
-    pub(super) session: String,
+    pub(in crate::bench) session: String,
     /// Selects what takes text.
-    pub(super) input: &'static str,
+    pub(in crate::bench) input: &'static str,
     /// Selects what a conversation is made of.
-    pub(super) item: &'static str,
+    pub(in crate::bench) item: &'static str,
 }
 
 /// Directories of a program's own, beside the project.
-pub(super) fn homes(command: &mut Command, project: &Fixture, name: &str) {
+pub(in crate::bench) fn homes(command: &mut Command, project: &Fixture, name: &str) {
     for (variable, directory) in [
         ("XDG_STATE_HOME", "state"),
         ("XDG_CACHE_HOME", "cache"),
@@ -76,15 +76,15 @@ fn home(project: &Fixture, name: &str) -> PathBuf {
 }
 
 /// Our own service.
-pub(super) struct Toolkiln {
+pub(in crate::bench) struct Toolkiln {
     binary: PathBuf,
 }
 
 impl Toolkiln {
-    pub(super) const NAME: &'static str = "toolkiln";
+    pub(in crate::bench) const NAME: &'static str = "toolkiln";
 
     /// The service, configured for all projects that are measured.
-    pub(super) fn new(binary: &Path, project: &Fixture) -> Result<Self> {
+    pub(in crate::bench) fn new(binary: &Path, project: &Fixture) -> Result<Self> {
         let config = home(project, Self::NAME).join("config/toolkiln");
         std::fs::create_dir_all(&config)?;
         let text = format!("[model]\ncontext_tokens = {CONTEXT_TOKENS}\n");

@@ -16,18 +16,18 @@ use super::program::WebProgram;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running service; killed on drop.
-pub(super) struct WebServer<'a> {
+pub(in crate::bench) struct WebServer<'a> {
     program: &'a dyn WebProgram,
     child: Child,
     /// Kept open: the service may write more.
     stdout: BufReader<ChildStdout>,
-    pub(super) address: String,
-    pub(super) token: String,
+    pub(in crate::bench) address: String,
+    pub(in crate::bench) token: String,
 }
 
 impl<'a> WebServer<'a> {
     /// Starts it; the time runs from before the start of the process to the last byte of the page.
-    pub(super) fn start(
+    pub(in crate::bench) fn start(
         program: &'a dyn WebProgram,
         project: &Fixture,
         model: &ModelServer,
@@ -81,7 +81,12 @@ impl<'a> WebServer<'a> {
     }
 
     /// The body of an answer that is not an error.
-    pub(super) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<String> {
+    pub(in crate::bench) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<String> {
         let mut stream = BufReader::new(self.send(method, path, body)?);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -96,50 +101,55 @@ impl<'a> WebServer<'a> {
         Ok(body)
     }
 
-    pub(super) fn json(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
+    pub(in crate::bench) fn json(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value> {
         serde_json::from_str(&self.ask(method, path, body)?).with_context(|| path.to_owned())
     }
 
     /// Begins a session and answers its id.
-    pub(super) fn begin(&self) -> Result<String> {
+    pub(in crate::bench) fn begin(&self) -> Result<String> {
         let (path, body) = self.program.beginning();
         let begun = self.json("POST", &path, Some(&body))?;
         Ok(begun["id"].as_str().context("a session has an id")?.to_owned())
     }
 
-    pub(super) fn say(&self, session: &str, text: &str) -> Result<()> {
+    pub(in crate::bench) fn say(&self, session: &str, text: &str) -> Result<()> {
         let (path, body) = self.program.saying(session, text);
         self.ask("POST", &path, Some(&body)).map(drop)
     }
 
     /// Says something and waits for the end of the turn.
-    pub(super) fn turn(&self, session: &str, text: &str) -> Result<()> {
+    pub(in crate::bench) fn turn(&self, session: &str, text: &str) -> Result<()> {
         let mut watcher = self.watch(session)?;
         self.say(session, text)?;
         watcher.until(&self.program.turn_end(session)).map(drop)
     }
 
     /// How many calls a session tells of.
-    pub(super) fn calls(&self, session: &str) -> Result<usize> {
+    pub(in crate::bench) fn calls(&self, session: &str) -> Result<usize> {
         let (path, count) = self.program.calls(session);
         Ok(count(&self.json("GET", &path, None)?))
     }
 
     /// A client of the stream that has been greeted.
-    pub(super) fn watch(&self, follow: &str) -> Result<StreamClient> {
+    pub(in crate::bench) fn watch(&self, follow: &str) -> Result<StreamClient> {
         let stream = self.send("GET", &self.program.stream(follow), None)?;
         let mut client = StreamClient { lines: BufReader::new(stream), line: Vec::new() };
         client.until(self.program.greeting())?;
         Ok(client)
     }
 
-    pub(super) fn memory(&self) -> Result<Memory> {
+    pub(in crate::bench) fn memory(&self) -> Result<Memory> {
         let status = self.told_by_kernel("status")?;
         memory_in(&status).context("the kernel does not tell the memory of processes")
     }
 
     /// The processor time so far, in ticks of the kernel's clock.
-    pub(super) fn processor_ticks(&self) -> Result<u64> {
+    pub(in crate::bench) fn processor_ticks(&self) -> Result<u64> {
         let stat = self.told_by_kernel("stat")?;
         ticks_in(&stat).context("the kernel does not tell the time of processes")
     }
@@ -158,14 +168,14 @@ impl Drop for WebServer<'_> {
 }
 
 /// Reads the stream line by line.
-pub(super) struct StreamClient {
+pub(in crate::bench) struct StreamClient {
     lines: BufReader<TcpStream>,
     line: Vec<u8>,
 }
 
 impl StreamClient {
     /// The moment at which a line with this text was read.
-    pub(super) fn until(&mut self, text: &str) -> Result<Instant> {
+    pub(in crate::bench) fn until(&mut self, text: &str) -> Result<Instant> {
         loop {
             if holds(self.line()?, text) {
                 return Ok(Instant::now());
@@ -174,7 +184,7 @@ impl StreamClient {
     }
 
     /// The next line.
-    pub(super) fn line(&mut self) -> Result<&[u8]> {
+    pub(in crate::bench) fn line(&mut self) -> Result<&[u8]> {
         self.line.clear();
         let read = self.lines.read_until(b'\n', &mut self.line)?;
         ensure!(read > 0, "the stream has ended");
@@ -190,7 +200,7 @@ fn length_in(head: &str) -> Option<usize> {
 }
 
 /// Whether a line has this text.
-pub(super) fn holds(line: &[u8], text: &str) -> bool {
+pub(in crate::bench) fn holds(line: &[u8], text: &str) -> bool {
     line.windows(text.len()).any(|part| part == text.as_bytes())
 }
 

@@ -180,7 +180,7 @@ fn streams_leave_room_for_requests() {
     let service = service(&project);
     let open: Vec<Watcher> = (0..MOST_STREAMS).map(|_| service.watch("")).collect();
     let refused = service.request("GET /api/events", &[&service.token("chat")], "");
-    assert_eq!(refused.refusal(), "429 TOO_MANY");
+    assert_eq!(refused.refusal(), "503 OVERLOADED");
     assert_eq!(service.get("/api/sessions"), json!({"sessions": []}));
     drop(open);
 }

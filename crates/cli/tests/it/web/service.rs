@@ -6,11 +6,12 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::{Fixture, ModelServer};
+use testkit::{Fixture, ModelServer, first_admin_token};
 
 use super::description::Description;
 use crate::run::command;
@@ -66,15 +67,31 @@ impl Service {
 
     /// Runs a command that serves, and keeps its tokens below `state`.
     pub(crate) fn run(command: &mut Command, state: &Path) -> Self {
+        Self::started(command, |_, code| {
+            assert!(!code.is_empty(), "a link");
+            let secrets = fs::read(state.join("toolkiln/web/secrets.json")).unwrap();
+            serde_json::from_slice(&secrets).unwrap()
+        })
+    }
+
+    /// The same for a team. Whoever starts it first becomes the admin.
+    pub(crate) fn run_for_team(command: &mut Command, admin: &OnceLock<String>) -> Self {
+        Self::started(command, |address, code| {
+            let token = admin.get_or_init(|| first_admin_token(address, code));
+            json!({"all": token, "chat": token})
+        })
+    }
+
+    fn started(command: &mut Command, secrets: impl FnOnce(&str, &str) -> Value) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut link = String::new();
         stdout.read_line(&mut link).unwrap();
-        let (url, code) = link.trim_end().split_once("/#code=").expect("a link");
+        let link = link.trim_end();
+        let (url, code) = link.split_once("/#code=").unwrap_or((link, ""));
         let address = url.strip_prefix("http://").unwrap().to_owned();
-        let secrets = fs::read(state.join("toolkiln/web/secrets.json")).unwrap();
-        let secrets = serde_json::from_slice(&secrets).unwrap();
+        let secrets = secrets(&address, code);
         let code = code.to_owned();
         let description = Description(json!({"paths": {}}));
         let mut service = Self { child, _stdout: stdout, address, code, secrets, description };
@@ -90,9 +107,13 @@ impl Service {
 
     /// Asks it to end, and waits until it has.
     pub(crate) fn terminate(mut self) -> Option<i32> {
-        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         self.child.wait().unwrap().code()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
     }
 
     pub(crate) fn token(&self, scope: &str) -> String {

@@ -1,0 +1,71 @@
+//! Each session in a worktree of its own: two agents change the same file, and neither sees the other's change.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use testkit::Reply;
+
+use super::{Replicas, has_ended, texts};
+use crate::web::service::state;
+
+fn git(root: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+    let ran = Command::new("git").current_dir(root).args(identity).args(arguments).output();
+    let ran = ran.unwrap();
+    assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// The only directory of a session below the state directory.
+fn worktree(states: &Path, session: &str) -> PathBuf {
+    let projects = fs::read_dir(states.join("toolkiln/worktrees")).unwrap();
+    let found = projects.map(|project| project.unwrap().path().join(session));
+    found.into_iter().find(|path| path.is_dir()).expect("a worktree")
+}
+
+#[test]
+fn two_sessions_change_the_same_file_and_the_users_checkout_stays_as_it_is() {
+    let write = |line: &str| {
+        let line = json!({"path": "notes.txt", "content": format!("{line}\n")});
+        Reply::text("I add a line. ").and_call("append_file", line)
+    };
+    let look = || Reply::text("I look. ").and_call("git_status", json!({}));
+    let replies =
+        [write("one"), look(), Reply::text("Done one."), write("two"), Reply::text("Done two.")];
+    let Some(replicas) = Replicas::new(replies) else { return };
+    let root = replicas.project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    fs::create_dir(root.join(".vscode")).unwrap();
+    fs::write(root.join(".vscode/settings.json"), "{}\n").unwrap();
+    git(root, &["add", "."]);
+    git(root, &["commit", "--quiet", "-m", "First"]);
+    let service = replicas.start_with(&["--worktrees", "--yes"]);
+    let sessions = ["one", "two"].map(|line| {
+        let session = service.begin();
+        let mut watcher = service.watch(&format!("{session}:0"));
+        service.say(&session, &format!("Add {line}"));
+        let done = format!("Done {line}.");
+        watcher.until(&done, |seen| {
+            texts(&seen.items_of(&session)).contains(&&*done) && has_ended(seen, &session)
+        });
+        session
+    });
+    let states = state(&replicas.project);
+    for (session, line) in sessions.iter().zip(["one", "two"]) {
+        let own = worktree(&states, session);
+        assert_eq!(fs::read_to_string(own.join("notes.txt")).unwrap(), format!("zero\n{line}\n"));
+        assert_eq!(fs::read_to_string(own.join(".vscode/settings.json")).unwrap(), "{}\n");
+        assert_eq!(git(&own, &["branch", "--show-current"]), format!("toolkiln/{session}\n"));
+        assert_eq!(git(&own, &["status", "--porcelain"]), " M notes.txt\n");
+        // What a session has done can be committed and merged like any branch.
+        git(&own, &["commit", "--quiet", "--all", "-m", line]);
+    }
+    assert_eq!(replicas.project.read("notes.txt"), "zero\n");
+    assert_eq!(git(root, &["status", "--porcelain"]), "");
+    git(root, &["merge", "--quiet", &format!("toolkiln/{}", sessions[0])]);
+    assert_eq!(replicas.project.read("notes.txt"), "zero\none\n");
+    let told = replicas.model.calls()[2].tool_answers();
+    assert!(told.iter().all(|answer| !answer.is_error), "{told:?}");
+}

@@ -1,0 +1,204 @@
+//! Shares, sessions, budgets, keys and the audit.
+
+use std::collections::HashMap;
+
+use super::*;
+
+type AuditRow = (i64, Option<String>, String, Option<String>, Option<String>, String, String);
+
+fn entry((at, by, kind, project, session, subject, detail): AuditRow) -> Done<AuditEntry> {
+    let kind = kind.parse().map_err(|_| unreadable(&kind))?;
+    let user = by.map(UserId::named);
+    Ok(AuditEntry { at, user, kind, project, session, subject, detail })
+}
+
+/// An empty name in a row means all.
+fn part(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn row_of(scope: &BudgetScope) -> (&str, &str) {
+    (scope.user.as_ref().map_or("", UserId::as_str), scope.project.as_deref().unwrap_or_default())
+}
+
+impl PostgresDatabase {
+    pub(super) async fn all_shares(&self) -> Done<Vec<Share>> {
+        let all = "SELECT project, user_id FROM shares ORDER BY project, user_id";
+        let rows: Vec<(String, String)> = sqlx::query_as(all).fetch_all(self.pool()).await?;
+        let share =
+            |(project, user): (String, String)| Share { project, user: UserId::named(user) };
+        Ok(rows.into_iter().map(share).collect())
+    }
+
+    pub(super) async fn shared(&self, by: &UserId, share: &Share) -> Done<()> {
+        let mut tx = self.begin_change().await?;
+        let is_user = "SELECT EXISTS (SELECT FROM users WHERE id = $1)";
+        let is_user: bool =
+            sqlx::query_scalar(is_user).bind(share.user.as_str()).fetch_one(&mut *tx).await?;
+        if !is_user {
+            return Err(not_found("user", share.user.as_str()));
+        }
+        let insert = "INSERT INTO shares (project, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let insert = sqlx::query(insert).bind(&share.project).bind(share.user.as_str());
+        if insert.execute(&mut *tx).await?.rows_affected() > 0 {
+            let user = share.user.as_str();
+            note(&mut tx, Some(by), AuditKind::Shared, user, &share.project).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn unshared(&self, by: &UserId, share: &Share) -> Done<()> {
+        let mut tx = self.begin_change().await?;
+        let delete = "DELETE FROM shares WHERE project = $1 AND user_id = $2";
+        let delete = sqlx::query(delete).bind(&share.project).bind(share.user.as_str());
+        if delete.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(not_found("share", &share.project));
+        }
+        note(&mut tx, Some(by), AuditKind::Unshared, share.user.as_str(), &share.project).await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn known_access(&self, sessions: &[String]) -> Done<Vec<SessionAccess>> {
+        let find = "SELECT session, owner, visibility FROM session_owners WHERE session = ANY($1)";
+        let rows: Vec<(String, String, String)> =
+            sqlx::query_as(find).bind(sessions).fetch_all(self.pool()).await?;
+        let mut known = HashMap::new();
+        for (session, owner, visibility) in rows {
+            let visibility = visibility.parse().map_err(|_| unreadable(&visibility))?;
+            let owner = Some(UserId::named(owner));
+            known.insert(session, SessionAccess { owner, visibility });
+        }
+        let unknown = || SessionAccess { owner: None, visibility: Visibility::Private };
+        let access = |session| known.get(session).cloned().unwrap_or_else(unknown);
+        Ok(sessions.iter().map(access).collect())
+    }
+
+    pub(super) async fn changed_visibility(
+        &self,
+        by: &UserId,
+        session: &str,
+        visibility: Visibility,
+    ) -> Done<()> {
+        let mut tx = self.begin_change().await?;
+        let change = "UPDATE session_owners SET visibility = $2 WHERE session = $1";
+        let change = sqlx::query(change).bind(session).bind(visibility.to_string());
+        if change.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(not_found("session", session));
+        }
+        let told = visibility.to_string();
+        note(&mut tx, Some(by), AuditKind::VisibilityChanged, session, &told).await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn all_budgets(&self) -> Done<Vec<DayBudget>> {
+        let all = "SELECT user_id, project, usd_per_day FROM budgets ORDER BY user_id, project";
+        let rows: Vec<(String, String, f64)> = sqlx::query_as(all).fetch_all(self.pool()).await?;
+        let budget = |(user, project, usd_per_day): (String, String, f64)| DayBudget {
+            scope: BudgetScope {
+                user: part(&user).map(UserId::named),
+                project: part(&project).map(str::to_owned),
+            },
+            usd_per_day,
+        };
+        Ok(rows.into_iter().map(budget).collect())
+    }
+
+    pub(super) async fn kept_budget(&self, by: &UserId, budget: DayBudget) -> Done<()> {
+        let budget = budget.checked()?;
+        let mut tx = self.begin().await?;
+        let keep = "INSERT INTO budgets (user_id, project, usd_per_day) VALUES ($1, $2, $3) \
+                    ON CONFLICT (user_id, project) DO UPDATE SET usd_per_day = $3";
+        let (user, project) = row_of(&budget.scope);
+        let keep = sqlx::query(keep).bind(user).bind(project).bind(budget.usd_per_day);
+        keep.execute(&mut *tx).await?;
+        let (scope, detail) =
+            (budget.scope.to_string(), format!("{} USD a day", budget.usd_per_day));
+        note(&mut tx, Some(by), AuditKind::BudgetSet, &scope, &detail).await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn removed_budget(&self, by: &UserId, scope: &BudgetScope) -> Done<()> {
+        let mut tx = self.begin().await?;
+        let (user, project) = row_of(scope);
+        let remove = "DELETE FROM budgets WHERE user_id = $1 AND project = $2";
+        let removed = sqlx::query(remove).bind(user).bind(project).execute(&mut *tx).await?;
+        if removed.rows_affected() == 0 {
+            return Err(not_found("budget", &scope.to_string()));
+        }
+        note(&mut tx, Some(by), AuditKind::BudgetRemoved, &scope.to_string(), "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn kept_key(&self, owner: &KeyOwner, sealed: Sealed) -> Done<()> {
+        let mut tx = self.begin().await?;
+        let keep = "INSERT INTO provider_keys (user_id, provider, key_id, sealed) \
+                    VALUES ($1, $2, $3, $4) ON CONFLICT (user_id, provider) \
+                    DO UPDATE SET key_id = $3, sealed = $4, kept = clock_timestamp()";
+        let keep = sqlx::query(keep).bind(owner.user.as_str()).bind(&owner.provider);
+        keep.bind(&sealed.key_id).bind(&sealed.bytes).execute(&mut *tx).await?;
+        note(&mut tx, Some(&owner.user), AuditKind::KeyKept, &owner.provider, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn listed_keys(&self, user: &UserId) -> Done<Vec<KeptKey>> {
+        let list = "SELECT provider, key_id, (EXTRACT(EPOCH FROM kept) * 1000)::BIGINT \
+                    FROM provider_keys WHERE user_id = $1 ORDER BY provider";
+        let rows: Vec<(String, String, i64)> =
+            sqlx::query_as(list).bind(user.as_str()).fetch_all(self.pool()).await?;
+        let key = |(provider, sealed_with, kept)| KeptKey { provider, sealed_with, kept };
+        Ok(rows.into_iter().map(key).collect())
+    }
+
+    pub(super) async fn all_sealed(&self, user: Option<&UserId>) -> Done<Vec<(KeyOwner, Sealed)>> {
+        let all = "SELECT user_id, provider, key_id, sealed FROM provider_keys \
+                   WHERE $1::TEXT IS NULL OR user_id = $1 ORDER BY user_id, provider";
+        let rows: Vec<(String, String, String, Vec<u8>)> =
+            sqlx::query_as(all).bind(user.map(UserId::as_str)).fetch_all(self.pool()).await?;
+        let key = |(user, provider, key_id, bytes): (String, String, String, Vec<u8>)| {
+            (KeyOwner { user: UserId::named(user), provider }, Sealed { key_id, bytes })
+        };
+        Ok(rows.into_iter().map(key).collect())
+    }
+
+    pub(super) async fn resealed(&self, owner: &KeyOwner, from: &Sealed, to: Sealed) -> Done<bool> {
+        let reseal = "UPDATE provider_keys SET key_id = $4, sealed = $5 \
+                      WHERE user_id = $1 AND provider = $2 AND sealed = $3";
+        let reseal = sqlx::query(reseal).bind(owner.user.as_str()).bind(&owner.provider);
+        let reseal = reseal.bind(&from.bytes).bind(&to.key_id).bind(&to.bytes);
+        Ok(reseal.execute(self.pool()).await?.rows_affected() == 1)
+    }
+
+    pub(super) async fn removed_key(&self, owner: &KeyOwner) -> Done<()> {
+        let mut tx = self.begin().await?;
+        let remove = "DELETE FROM provider_keys WHERE user_id = $1 AND provider = $2";
+        let remove = sqlx::query(remove).bind(owner.user.as_str()).bind(&owner.provider);
+        if remove.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(not_found("key", &owner.provider));
+        }
+        note(&mut tx, Some(&owner.user), AuditKind::KeyRemoved, &owner.provider, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn noted(&self, entry: AuditEntry) -> Done<()> {
+        let AuditEntry { user, kind, project, session, subject, detail, .. } = entry;
+        let insert = "INSERT INTO audit (user_id, kind, project, session, subject, detail) \
+                      VALUES ($1, $2, $3, $4, $5, $6)";
+        let insert = sqlx::query(insert).bind(user.as_ref().map(UserId::as_str));
+        let insert = insert.bind(kind.to_string()).bind(project).bind(session);
+        insert.bind(subject).bind(detail).execute(self.pool()).await?;
+        Ok(())
+    }
+
+    pub(super) async fn audited(&self, filter: &AuditFilter) -> Done<Vec<AuditEntry>> {
+        let read = "SELECT (EXTRACT(EPOCH FROM at) * 1000)::BIGINT, user_id, kind, project, session, \
+                    subject, detail FROM audit \
+                    WHERE ($1::BIGINT IS NULL OR at >= to_timestamp($1 / 1000.0)) \
+                    AND ($2::BIGINT IS NULL OR at < to_timestamp($2 / 1000.0)) \
+                    AND ($3::TEXT IS NULL OR user_id = $3) ORDER BY number DESC LIMIT $4";
+        let read = sqlx::query_as(read).bind(filter.since).bind(filter.before);
+        let read = read.bind(filter.user.as_ref().map(UserId::as_str));
+        let rows: Vec<AuditRow> =
+            read.bind(filter.limit.map(i64::from)).fetch_all(self.pool()).await?;
+        rows.into_iter().map(entry).collect()
+    }
+}

@@ -1,0 +1,200 @@
+//! Tokens, browsers, and logins that have begun.
+
+use team::{Credential, Scope};
+
+use super::accounts::{UserRow, user, user_columns};
+use super::*;
+
+/// The projects that are shared with the user, in order.
+macro_rules! projects_column {
+    () => {
+        "ARRAY(SELECT s.project FROM shares s WHERE s.user_id = u.id ORDER BY s.project)"
+    };
+}
+
+type TokenRow = (i64, String, String, Vec<String>, i64, i64, Option<i64>);
+
+/// The columns of a token, as `TokenRow` reads them.
+macro_rules! token_columns {
+    () => {
+        "id, user_id, name, scopes, (EXTRACT(EPOCH FROM made) * 1000)::BIGINT, \
+         (EXTRACT(EPOCH FROM expires) * 1000)::BIGINT, (EXTRACT(EPOCH FROM used) * 1000)::BIGINT"
+    };
+}
+
+fn token((id, user, name, scopes, made, expires, used): TokenRow) -> Done<TokenInfo> {
+    let (id, user, scopes) = (id.to_string(), UserId::named(user), read_scopes(scopes)?);
+    Ok(TokenInfo { id, user, name, scopes, made, expires, used })
+}
+
+fn read_scopes(scopes: Vec<String>) -> Done<Vec<Scope>> {
+    let read = |scope: String| scope.parse().map_err(|_| unreadable(&scope));
+    scopes.into_iter().map(read).collect()
+}
+
+/// A user with the projects that are shared with it.
+type FoundUser = (String, String, Option<String>, String, bool, i64, Vec<String>);
+
+fn recognised(found: FoundUser, credential: Credential) -> Done<Recognised> {
+    let (id, name, email, role, is_disabled, added, projects) = found;
+    let row: UserRow = (id, name, email, role, is_disabled, added);
+    Ok(Recognised { user: user(row)?, credential, projects })
+}
+
+/// The same with a token: its id, its scopes, and whether its use is to be noted.
+type TokenUser =
+    (String, String, Option<String>, String, bool, i64, Vec<String>, i64, Vec<String>, bool);
+
+impl PostgresDatabase {
+    pub(super) async fn recognised_token(&self, hash: &SecretHash) -> Done<Option<Recognised>> {
+        const FIND: &str = concat!(
+            "SELECT ",
+            user_columns!(),
+            ", ",
+            projects_column!(),
+            ", t.id, t.scopes, \
+             t.used IS NULL OR t.used < clock_timestamp() - interval '1 minute' \
+             FROM tokens t JOIN users u ON u.id = t.user_id \
+             WHERE t.hash = $1 AND t.expires > clock_timestamp() AND NOT u.is_disabled"
+        );
+        let found: Option<TokenUser> =
+            sqlx::query_as(FIND).bind(hash.as_bytes()).fetch_optional(self.pool()).await?;
+        let Some(found) = found else { return Ok(None) };
+        let (id, name, email, role, is_disabled, added, projects, token, scopes, is_news) = found;
+        if is_news {
+            let used = "UPDATE tokens SET used = clock_timestamp() WHERE id = $1";
+            sqlx::query(used).bind(token).execute(self.pool()).await?;
+        }
+        let credential = Credential::Token { id: token.to_string(), scopes: read_scopes(scopes)? };
+        let found = (id, name, email, role, is_disabled, added, projects);
+        recognised(found, credential).map(Some)
+    }
+
+    pub(super) async fn recognised_browser(&self, hash: &SecretHash) -> Done<Option<Recognised>> {
+        const FIND: &str = concat!(
+            "SELECT ",
+            user_columns!(),
+            ", ",
+            projects_column!(),
+            " FROM browsers b JOIN users u ON u.id = b.user_id \
+             WHERE b.hash = $1 AND b.expires > clock_timestamp() AND NOT u.is_disabled"
+        );
+        let found: Option<FoundUser> =
+            sqlx::query_as(FIND).bind(hash.as_bytes()).fetch_optional(self.pool()).await?;
+        found.map(|found| recognised(found, Credential::Browser)).transpose()
+    }
+
+    pub(super) async fn begun_browser(
+        &self,
+        user: &UserId,
+        hash: &SecretHash,
+        seconds: u32,
+    ) -> Done<()> {
+        let mut tx = self.begin().await?;
+        let ended = "DELETE FROM browsers WHERE expires < clock_timestamp()";
+        sqlx::query(ended).execute(&mut *tx).await?;
+        let begin = "INSERT INTO browsers (hash, user_id, expires) \
+                     SELECT $1, id, clock_timestamp() + make_interval(secs => $3) FROM users \
+                     WHERE id = $2 ON CONFLICT (hash) DO NOTHING";
+        let begin = sqlx::query(begin).bind(hash.as_bytes()).bind(user.as_str());
+        let begun = begin.bind(f64::from(seconds)).execute(&mut *tx).await?;
+        if begun.rows_affected() == 0 {
+            return Err(not_found("user", user.as_str()));
+        }
+        note(&mut tx, Some(user), AuditKind::LoggedIn, user.as_str(), "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn ended_browser(&self, hash: &SecretHash) -> Done<bool> {
+        let mut tx = self.begin_change().await?;
+        let end = "DELETE FROM browsers WHERE hash = $1 RETURNING user_id";
+        let user: Option<String> =
+            sqlx::query_scalar(end).bind(hash.as_bytes()).fetch_optional(&mut *tx).await?;
+        let Some(user) = user.map(UserId::named) else { return Ok(false) };
+        note(&mut tx, Some(&user), AuditKind::LoggedOut, user.as_str(), "").await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    pub(super) async fn added_token(&self, by: &UserId, new: NewToken) -> Done<TokenInfo> {
+        const INSERT: &str = concat!(
+            "INSERT INTO tokens (hash, user_id, name, scopes, expires) \
+             SELECT $1, id, $3, $4, clock_timestamp() + make_interval(days => $5) FROM users \
+             WHERE id = $2 RETURNING ",
+            token_columns!()
+        );
+        let mut tx = self.begin().await?;
+        let scopes: Vec<String> = new.scopes.iter().map(ToString::to_string).collect();
+        let days = i32::try_from(new.days).unwrap_or(i32::MAX);
+        let insert = sqlx::query_as(INSERT).bind(new.hash.as_bytes()).bind(new.user.as_str());
+        let insert = insert.bind(&new.name).bind(scopes).bind(days);
+        let row: Option<TokenRow> = insert.fetch_optional(&mut *tx).await?;
+        let info = token(row.ok_or_else(|| not_found("user", new.user.as_str()))?)?;
+        note(&mut tx, Some(by), AuditKind::TokenMade, &info.id, &info.name).await?;
+        tx.commit().await?;
+        Ok(info)
+    }
+
+    pub(super) async fn listed_tokens(&self, user: Option<&UserId>) -> Done<Vec<TokenInfo>> {
+        const LIST: &str = concat!(
+            "SELECT ",
+            token_columns!(),
+            " FROM tokens WHERE $1::TEXT IS NULL OR user_id = $1 ORDER BY id"
+        );
+        let list = sqlx::query_as(LIST).bind(user.map(UserId::as_str));
+        let rows: Vec<TokenRow> = list.fetch_all(self.pool()).await?;
+        rows.into_iter().map(token).collect()
+    }
+
+    pub(super) async fn revoked_token(
+        &self,
+        by: &UserId,
+        owner: Option<&UserId>,
+        id: &str,
+    ) -> Done<()> {
+        let mut tx = self.begin_change().await?;
+        let revoke =
+            "DELETE FROM tokens WHERE id::TEXT = $1 AND ($2::TEXT IS NULL OR user_id = $2)";
+        let revoke = sqlx::query(revoke).bind(id).bind(owner.map(UserId::as_str));
+        if revoke.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(not_found("token", id));
+        }
+        note(&mut tx, Some(by), AuditKind::TokenRevoked, id, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn kept_attempt(&self, attempt: KeptAttempt, seconds: u32) -> Done<()> {
+        let ended = "DELETE FROM login_attempts WHERE expires < clock_timestamp()";
+        sqlx::query(ended).execute(self.pool()).await?;
+        let keep = "INSERT INTO login_attempts (state, browser, nonce, verifier, invitation, expires) \
+                    VALUES ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6))";
+        let keep = sqlx::query(keep)
+            .bind(attempt.state.as_bytes())
+            .bind(attempt.browser.as_bytes())
+            .bind(&attempt.nonce)
+            .bind(&attempt.verifier)
+            .bind(attempt.invitation.as_ref().map(SecretHash::as_bytes));
+        keep.bind(f64::from(seconds)).execute(self.pool()).await?;
+        Ok(())
+    }
+
+    pub(super) async fn taken_attempt(
+        &self,
+        state: &SecretHash,
+        browser: &SecretHash,
+    ) -> Done<Option<KeptAttempt>> {
+        let take = "DELETE FROM login_attempts WHERE state = $1 AND browser = $2 \
+                    RETURNING nonce, verifier, invitation, expires > clock_timestamp()";
+        let take = sqlx::query_as(take).bind(state.as_bytes()).bind(browser.as_bytes());
+        let row: Option<(String, String, Option<Vec<u8>>, bool)> =
+            take.fetch_optional(self.pool()).await?;
+        let Some((nonce, verifier, invitation, true)) = row else { return Ok(None) };
+        let invitation = match invitation.map(|bytes| SecretHash::from_bytes(&bytes)) {
+            Some(None) => return Err(unreadable("an invitation")),
+            Some(Some(hash)) => Some(hash),
+            None => None,
+        };
+        let (state, browser) = (state.clone(), browser.clone());
+        Ok(Some(KeptAttempt { state, browser, nonce, verifier, invitation }))
+    }
+}

@@ -1,0 +1,105 @@
+//! What a session works with: the model and the role that clients choose for it, and what its user pays with.
+
+use async_trait::async_trait;
+use protocol::AgentRole;
+use serde::{Deserialize, Serialize};
+use session::{Model, SessionParts};
+use store::SessionId;
+use team::UserId;
+
+use super::{HubError, ServedProject, SessionHub};
+
+/// What is to be different from now on.
+#[derive(Clone, Default)]
+pub struct AgentChange {
+    /// The model that answers.
+    pub model: Option<Model>,
+    /// The role that the conversation acts in.
+    pub role: Option<AgentRole>,
+    /// US dollars after which it pauses, if that is less than what is configured.
+    pub cost_usd: Option<f64>,
+}
+
+/// A session whose turns are to be paid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PaidSession<'a> {
+    /// This user is about to begin it.
+    New(&'a UserId),
+    /// It is in the store, and belongs to its user.
+    Stored(&'a SessionId),
+}
+
+/// The users that sessions belong to. Whichever replica opens a session, and for whatever reason, it is paid for by
+/// the same user.
+#[async_trait]
+pub(crate) trait SessionTeam: Send + Sync {
+    /// The model of this name, or the usual one, with the user's own key; none if the user has none for it. And the
+    /// dollars after which the session has to pause, if a budget says so.
+    async fn paid(
+        &self,
+        hub: &SessionHub,
+        project: &ServedProject,
+        session: PaidSession<'_>,
+        model: Option<&str>,
+    ) -> Result<(Option<Model>, Option<f64>), HubError>;
+
+    /// The user that a session belongs to.
+    async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError>;
+
+    /// Whether a user may say yes to what this other one has asked for.
+    fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool;
+}
+
+/// The same by the names that clients use, which mean the same in every replica.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AgentNames {
+    pub(crate) model: Option<String>,
+    pub(crate) role: Option<String>,
+}
+
+impl AgentNames {
+    /// Whether nothing is chosen.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.model.is_none() && self.role.is_none()
+    }
+
+    /// Adds a later choice, which counts where both say something.
+    pub(super) fn extend(&mut self, later: Self) {
+        self.model = later.model.or(self.model.take());
+        self.role = later.role.or(self.role.take());
+    }
+}
+
+impl AgentChange {
+    /// The model and the role of these names.
+    pub(crate) async fn named(
+        hub: &SessionHub,
+        project: &ServedProject,
+        session: Option<PaidSession<'_>>,
+        names: &AgentNames,
+    ) -> Result<Self, HubError> {
+        let name = names.model.as_deref();
+        let (own, cost_usd) = match (hub.team(), session) {
+            (Some(team), Some(session)) => team.paid(hub, project, session, name).await?,
+            _ => (None, None),
+        };
+        let model = match (own, name) {
+            (Some(own), _) => Some(own),
+            (None, Some(name)) => Some(project.port.model(name).await?),
+            (None, None) => None,
+        };
+        let role = names.role.as_ref().map(|name| project.parts.tools.role(name)).transpose()?;
+        Ok(Self { model, role, cost_usd })
+    }
+
+    /// Makes the change.
+    pub fn apply(self, parts: &mut SessionParts) {
+        parts.model = self.model.unwrap_or_else(|| parts.model.clone());
+        parts.role = self.role.unwrap_or_else(|| parts.role.clone());
+        let configured = parts.budget.cost_usd;
+        parts.budget.cost_usd = match (self.cost_usd, configured) {
+            (Some(usd), Some(configured)) => Some(usd.min(configured)),
+            (usd, configured) => usd.or(configured),
+        };
+    }
+}

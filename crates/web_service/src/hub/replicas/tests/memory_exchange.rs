@@ -1,0 +1,224 @@
+//! What replicas tell each other, in memory: fast, and without a server. Logs and leases are in the store.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use protocol::{LogEntry, SessionEvent};
+use serde_json::Value;
+use store::{
+    Exchange, Hint, InboxItem, ItemState, ListFilter, Put, ReplicaInfo, SessionId, SessionState,
+    Store, StoreError,
+};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+/// How often the store is looked at for what to hint at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What the replicas share.
+pub(super) struct SharedMemory {
+    items: Mutex<Vec<Item>>,
+    standing: Mutex<HashMap<SessionId, Value>>,
+    hints: broadcast::Sender<Hint>,
+}
+
+struct Item {
+    session: SessionId,
+    item: InboxItem,
+    state: ItemState,
+}
+
+impl SharedMemory {
+    /// Hints at everything that is written to this store.
+    pub(super) fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        let (hints, _) = broadcast::channel(1024);
+        let shared = Arc::new(Self { items: Mutex::default(), standing: Mutex::default(), hints });
+        let hinting = Arc::downgrade(&shared);
+        tokio::spawn(async move {
+            let mut known: HashMap<SessionId, u64> = HashMap::new();
+            loop {
+                tokio::time::sleep(LOOK).await;
+                let Some(shared) = hinting.upgrade() else { return };
+                for info in store.list(&ListFilter::default()).await.unwrap() {
+                    if known.insert(info.id.clone(), info.events) != Some(info.events) {
+                        let hint = Hint::Log { session: info.id, sequence: info.events };
+                        let _ = shared.hints.send(hint);
+                    }
+                }
+            }
+        });
+        shared
+    }
+
+    fn items(&self) -> MutexGuard<'_, Vec<Item>> {
+        self.items.lock().unwrap()
+    }
+
+    /// Changes an item that waits. False if it does not.
+    fn settle(&self, session: &SessionId, number: i64, state: ItemState) -> bool {
+        let mut items = self.items();
+        let is_it = |it: &&mut Item| it.session == *session && it.item.number == number;
+        let found = items.iter_mut().find(is_it).filter(|it| it.state == ItemState::Waiting);
+        let is_waiting = found.is_some();
+        found.into_iter().for_each(|it| it.state = state.clone());
+        drop(items);
+        let _ = self.hints.send(Hint::Inbox { session: session.clone() });
+        is_waiting
+    }
+}
+
+/// One replica.
+pub(super) struct MemoryExchange {
+    shared: Arc<SharedMemory>,
+    store: Arc<dyn Store>,
+    name: &'static str,
+    lost: CancellationToken,
+}
+
+impl MemoryExchange {
+    pub(super) fn new(
+        shared: &Arc<SharedMemory>,
+        store: Arc<dyn Store>,
+        name: &'static str,
+    ) -> Arc<Self> {
+        let lost = CancellationToken::new();
+        Arc::new(Self { shared: Arc::clone(shared), store, name, lost })
+    }
+}
+
+#[async_trait]
+impl Exchange for MemoryExchange {
+    async fn put(&self, session: &SessionId, key: &str, item: Value) -> Result<Put, StoreError> {
+        let mut items = self.shared.items();
+        let known = items.iter().find(|it| it.session == *session && it.item.key == key);
+        if let Some(known) = known {
+            return Ok(Put { number: known.item.number, is_first: false });
+        }
+        let number = items.len() as i64 + 1;
+        let item = InboxItem { number, key: key.to_owned(), item, at: 0 };
+        items.push(Item { session: session.clone(), item, state: ItemState::Waiting });
+        drop(items);
+        let _ = self.shared.hints.send(Hint::Inbox { session: session.clone() });
+        Ok(Put { number, is_first: true })
+    }
+
+    async fn inbox(&self, session: &SessionId) -> Result<Vec<InboxItem>, StoreError> {
+        let items = self.shared.items();
+        let waiting =
+            items.iter().filter(|it| it.session == *session && it.state == ItemState::Waiting);
+        Ok(waiting.map(|it| it.item.clone()).collect())
+    }
+
+    async fn append_taking(
+        &self,
+        session: &SessionId,
+        events: Vec<SessionEvent>,
+        done: &[i64],
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let entries = match events.is_empty() {
+            true => Vec::new(),
+            false => self.store.append(session, events).await?,
+        };
+        let through = entries.last().map_or(0, |entry| entry.sequence);
+        for number in done {
+            assert!(self.shared.settle(session, *number, ItemState::Done { through }));
+        }
+        Ok(entries)
+    }
+
+    async fn item_state(
+        &self,
+        session: &SessionId,
+        number: i64,
+    ) -> Result<Option<ItemState>, StoreError> {
+        if self.store.info(session).await?.is_none() {
+            return Ok(None);
+        }
+        let items = self.shared.items();
+        let found = items.iter().find(|it| it.session == *session && it.item.number == number);
+        Ok(found.map(|it| it.state.clone()))
+    }
+
+    async fn refuse(
+        &self,
+        session: &SessionId,
+        number: i64,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        self.shared.settle(session, number, ItemState::Refused { reason: reason.to_owned() });
+        Ok(())
+    }
+
+    async fn withdraw(&self, session: &SessionId, number: i64) -> Result<bool, StoreError> {
+        Ok(self.shared.settle(session, number, ItemState::Withdrawn))
+    }
+
+    async fn entries_after(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let entries = self.store.load(session).await?.entries.into_iter();
+        Ok(entries.filter(|entry| entry.sequence > after).take(limit as usize).collect())
+    }
+
+    async fn holder(&self, session: &SessionId) -> Result<Option<ReplicaInfo>, StoreError> {
+        let holder = self.store.info(session).await?.and_then(|info| info.held_by);
+        Ok(holder.map(|_| self.this_replica()))
+    }
+
+    async fn orphans(
+        &self,
+        projects: &[String],
+        limit: u32,
+    ) -> Result<Vec<(String, SessionId)>, StoreError> {
+        let listed = self.store.list(&ListFilter::default()).await?;
+        let items = self.shared.items();
+        let waits = |id: &SessionId| {
+            items.iter().any(|it| it.session == *id && it.state == ItemState::Waiting)
+        };
+        let orphans = listed.into_iter().filter(|info| {
+            info.held_by.is_none() && (info.state == SessionState::Interrupted || waits(&info.id))
+        });
+        Ok(orphans.take(limit as usize).map(|info| (projects[0].clone(), info.id)).collect())
+    }
+
+    fn hints(&self) -> broadcast::Receiver<Hint> {
+        self.shared.hints.subscribe()
+    }
+
+    async fn set_standing(&self, session: &SessionId, standing: Value) -> Result<(), StoreError> {
+        self.shared.standing.lock().unwrap().insert(session.clone(), standing);
+        let _ = self.shared.hints.send(Hint::Standing { session: session.clone() });
+        Ok(())
+    }
+
+    async fn standing(
+        &self,
+        sessions: &[SessionId],
+    ) -> Result<Vec<(SessionId, Value)>, StoreError> {
+        let standing = self.shared.standing.lock().unwrap();
+        let found = sessions.iter().filter_map(|id| Some((id.clone(), standing.get(id)?.clone())));
+        Ok(found.collect())
+    }
+
+    async fn leave(&self) -> Result<(), StoreError> {
+        self.lost.cancel();
+        Ok(())
+    }
+
+    fn lost(&self) -> CancellationToken {
+        self.lost.clone()
+    }
+
+    fn this_replica(&self) -> ReplicaInfo {
+        ReplicaInfo { id: self.name.to_owned(), name: self.name.to_owned(), addr: None }
+    }
+
+    async fn replicas(&self) -> Result<Vec<ReplicaInfo>, StoreError> {
+        Ok(vec![self.this_replica()])
+    }
+}

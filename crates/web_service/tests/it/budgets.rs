@@ -1,0 +1,137 @@
+//! Budgets of a day, and that two users have to agree.
+
+use serde_json::json;
+
+use crate::team_service::{Setup, TeamService};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_that_is_used_up_stops_its_user_until_the_next_day() {
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
+    let ada = service.user("ada").id.to_string();
+    let budget = json!({"user": ada, "usd_per_day": 2.5}).to_string();
+    service.good("root", "PUT /api/budgets", &budget).await;
+    // An answer of the model costs a dollar here.
+    let id = service.session("ada", "hello").await;
+    let spent =
+        async |user: &str| service.good(user, "GET /api/spending", "").await["spending"].clone();
+    assert_eq!(spent("ada").await, json!([{"user": ada, "project": "web", "usd": 1.0}]));
+    assert_eq!(spent("bob").await, json!([]));
+    service.say("ada", &id, "hello").await;
+    let other = service.session("ada", "hello").await;
+    for target in [
+        format!("POST /api/sessions/{id}/messages"),
+        format!("POST /api/sessions/{other}/messages"),
+        "POST /api/sessions".to_owned(),
+    ] {
+        let body = if target.ends_with("messages") {
+            r#"{"text": "more"}"#
+        } else {
+            r#"{"project": "web"}"#
+        };
+        let answer = service.ask("ada", &target, body).await;
+        assert_eq!(
+            (answer.status, answer.json()["error"]["code"].as_str()),
+            (402, Some("OVER_BUDGET")),
+            "{target}"
+        );
+    }
+    // Others are not stopped, and reading costs nothing.
+    service.session("bob", "hello").await;
+    assert_eq!(service.ask("ada", &format!("GET /api/sessions/{id}"), "").await.status, 200);
+    let audit = service.good("root", "GET /api/audit", "").await;
+    assert!(audit["entries"].to_string().contains("budget_refused"), "{audit}");
+    service.good("root", &format!("DELETE /api/budgets?user={ada}"), "").await;
+    service.say("ada", &id, "hello").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_budget_of_a_project_is_spent_by_all_of_its_users() {
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
+    let budget = json!({"project": "web", "usd_per_day": 2.0}).to_string();
+    service.good("root", "PUT /api/budgets", &budget).await;
+    service.session("ada", "hello").await;
+    service.session("bob", "hello").await;
+    for user in ["ada", "bob"] {
+        let answer = service.ask(user, "POST /api/sessions", r#"{"project": "web"}"#).await;
+        assert_eq!(answer.status, 402, "{user}: {answer:?}");
+    }
+    let elsewhere = service.ask("ada", "POST /api/sessions", r#"{"project": "secret"}"#).await;
+    assert_eq!(elsewhere.status, 200, "{elsewhere:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_pauses_where_the_budget_ends() {
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
+    let ada = service.user("ada").id.to_string();
+    let budget = json!({"user": ada, "usd_per_day": 1.0}).to_string();
+    service.good("root", "PUT /api/budgets", &budget).await;
+    // One answer with the call, and one after it, for which nothing is left.
+    let id = service.session("ada", "").await;
+    let text = json!({"text": "/list_directory ."}).to_string();
+    let mut events = service.stream("ada", &format!("/api/events?follow={id}")).await;
+    service.good("ada", &format!("POST /api/sessions/{id}/messages"), &text).await;
+    events.until("\"state\":\"paused\"").await.unwrap();
+    let spent = service.good("ada", "GET /api/spending", "").await;
+    assert!(spent["spending"][0]["usd"].as_f64().unwrap() <= 1.0, "{spent}");
+}
+
+/// A change that needs approval.
+const CREATE: &str = "/create_file new.txt hi";
+const YES: &str = r#"{"approve": true}"#;
+
+async fn question(service: &TeamService, user: &str) -> (String, serde_json::Value) {
+    let open = service.good(user, "GET /api/approvals", "").await;
+    let one = open["questions"][0].clone();
+    let (owner, name) = (one["owner"].as_str().unwrap(), one["question"].as_str().unwrap());
+    (format!("/api/approvals/{owner}/{name}"), one)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_user_who_asks_does_not_approve_if_the_team_wants_that() {
+    let service = TeamService::start_with(Setup { four_eyes: true, ..Setup::default() }).await;
+    service.session("pat", CREATE).await;
+    let (one, asked) = question(&service, "pat").await;
+    let refused = service.ask("pat", &format!("POST {one}"), YES).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    // A rule for the project would let the next one pass alone.
+    let rule = asked["always"].as_str();
+    if let Some(rule) = rule {
+        let always = json!({"approve": true, "remember": {"scope": "project", "rule": rule}});
+        let answer = service.ask("root", &format!("POST {one}"), &always.to_string()).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    } else {
+        service.good("root", &format!("POST {one}"), YES).await;
+    }
+    // A no is always good.
+    service.session("pat", "/create_file other.md hi").await;
+    let (one, _) = question(&service, "pat").await;
+    service.good("pat", &format!("POST {one}"), r#"{"approve": false}"#).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_by_hand_are_approved_by_another_user_too() {
+    let service = TeamService::start_with(Setup { four_eyes: true, ..Setup::default() }).await;
+    let call =
+        json!({"project": "web", "arguments": {"path": "by-hand.txt", "content": "x"}}).to_string();
+    let mut events = service.stream("pat", "/api/events").await;
+    let calling = service.ask("pat", "POST /api/tools/create_file", &call);
+    let answering = async {
+        events.until("by-hand.txt").await.unwrap();
+        let (one, asked) = question(&service, "pat").await;
+        let desk = format!("project:web:{}", service.user("pat").id);
+        assert_eq!(asked["owner"], desk);
+        assert_eq!(service.good("bob", "GET /api/approvals", "").await["questions"], json!([]));
+        assert_eq!(service.ask("pat", &format!("POST {one}"), YES).await.status, 403);
+        service.good("root", &format!("POST {one}"), YES).await;
+    };
+    let (called, ()) = tokio::join!(calling, answering);
+    assert_eq!(called.json()["ok"], true, "{called:?}");
+    let audit = service.good("root", "GET /api/audit", "").await;
+    assert!(audit["entries"].to_string().contains("\"approved\""), "{audit}");
+    // What was done by hand is in the history of its user and of approvers.
+    let by = async |user: &str| {
+        let list = service.good(user, "GET /api/history?project=web", "").await;
+        list["changes"].as_array().unwrap().len()
+    };
+    assert_eq!((by("pat").await, by("root").await, by("bob").await), (1, 1, 0));
+}
