@@ -24,7 +24,7 @@ pub struct SpanFold {
     now: u64,
     open: Vec<OpenSpan>,
     /// The conversation and its sub-agents, by the calls that lead to them.
-    scopes: BTreeMap<Vec<String>, AgentScope>,
+    scopes: BTreeMap<Vec<String>, SpanScope>,
 }
 
 /// What an entry has brought.
@@ -48,7 +48,7 @@ pub struct TokenUse {
 }
 
 #[derive(Debug, Default)]
-struct AgentScope {
+struct SpanScope {
     settings: Option<Settings>,
     /// Calls of the turn that is open, by their ids.
     calls: HashMap<String, ToolCall>,
@@ -284,7 +284,7 @@ impl SpanFold {
         }
     }
 
-    fn scope(&mut self, path: &[String]) -> &mut AgentScope {
+    fn scope(&mut self, path: &[String]) -> &mut SpanScope {
         self.scopes.entry(path.to_vec()).or_default()
     }
 
