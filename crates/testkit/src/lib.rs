@@ -35,4 +35,4 @@ pub use model_server::{Exchange, Fault, Gate, ModelServer, Reply};
 pub use postgres::{POSTGRES_VARIABLE, Postgres, PostgresDatabase};
 pub use process::StdioServer;
 pub use snapshot::Snapshot;
-pub use team_login::first_admin_token;
+pub use team_login::{first_admin_token, invited_token};

@@ -1,22 +1,27 @@
-//! The first admin of a team's service, as a program that was given its link.
+//! Users of a team's service, as programs that were given a link.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-/// Everything that a token can be for.
-const SCOPES: [&str; 6] = ["read", "chat", "approve", "tools", "mcp", "admin"];
+/// Everything that a token of an admin can be for.
+const ALL_SCOPES: [&str; 6] = ["read", "chat", "approve", "tools", "mcp", "admin"];
 
 /// Accepts the link that the first start of a service at `address` has printed, and makes a token for everything.
 pub fn first_admin_token(address: &str, code: &str) -> String {
-    let login = json!({"code": code, "name": "Ada"});
+    invited_token(address, code, "Ada", &ALL_SCOPES)
+}
+
+/// Accepts the link of an invitation, and makes a token for some of what the user may do.
+pub fn invited_token(address: &str, code: &str, name: &str, scopes: &[&str]) -> String {
+    let login = json!({"code": code, "name": name});
     let (head, _) = post(address, "/api/login", "", &login);
-    let fields = head.lines().filter_map(|line| line.split_once(": "));
-    let cookie = fields.filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")).next();
+    let mut fields = head.lines().filter_map(|line| line.split_once(": "));
+    let cookie = fields.find(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
     let cookie = cookie.and_then(|(_, cookie)| cookie.split(';').next());
     let cookie = cookie.expect("a login has a cookie");
-    let wanted = json!({"name": "tests", "scopes": SCOPES});
+    let wanted = json!({"name": "tests", "scopes": scopes});
     let own = format!("cookie: {cookie}\r\norigin: http://{address}\r\nx-toolkiln: 1\r\n");
     let (_, made) = post(address, "/api/me/tokens", &own, &wanted);
     made["token"].as_str().expect("a token").to_owned()

@@ -2,6 +2,7 @@
 
 mod draining;
 mod dying;
+mod people;
 mod sharing;
 mod worktrees;
 
