@@ -17,7 +17,7 @@ use crate::output;
 /// What an editor was started for, and its end.
 pub(super) enum EditedText {
     Prompt(std::io::Result<String>),
-    Proposal(Box<ApprovalRequest>, Result<Option<ApprovalResponse>, ToolError>),
+    Proposal(Box<(ApprovalRequest, Result<Option<ApprovalResponse>, ToolError>)>),
 }
 
 /// A program that runs in the foreground.
@@ -64,7 +64,7 @@ impl Live {
         match asking::editor(environment::variable) {
             Some(editor) => self.start(move |run| {
                 let edited = asking::edit(&request, &editor, run);
-                EditedText::Proposal(Box::new(request), edited)
+                EditedText::Proposal(Box::new((request, edited)))
             }),
             None => {
                 self.input.note(NO_EDITOR);
@@ -112,13 +112,13 @@ impl Live {
             Some(EditedText::Prompt(Err(error))) => {
                 self.input.note(&format!("nothing was edited: {error}"));
             }
-            Some(EditedText::Proposal(_, Err(error))) => {
-                self.input.note(&format!("nothing was edited: {}", error.message));
-            }
-            Some(EditedText::Proposal(_, Ok(None))) => self.input.note("nothing was edited"),
-            Some(EditedText::Proposal(request, Ok(Some(response)))) => {
-                self.answer(feeds, &request, response);
-            }
+            Some(EditedText::Proposal(edited)) => match *edited {
+                (_, Err(error)) => {
+                    self.input.note(&format!("nothing was edited: {}", error.message));
+                }
+                (_, Ok(None)) => self.input.note("nothing was edited"),
+                (request, Ok(Some(response))) => self.answer(feeds, &request, response),
+            },
         }
         self.canvas.draw_soon(Instant::now());
         Ok(())
