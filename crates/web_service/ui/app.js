@@ -9,7 +9,6 @@ import {
 } from './core.js';
 import { ConversationView } from './conversation.js';
 import { Composer, interrupt } from './composer.js';
-import { arrive } from './arrival.js';
 
 // Parts that are loaded when they are first opened.
 const PANELS = {
@@ -387,9 +386,11 @@ async function begin() {
 async function main() {
   const theme = localStorage.getItem('theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-  const arrived = arrive();
+  // Only a browser that comes with something to show loads the part that shows it.
+  const arrives = location.hash.includes('code=') || new URLSearchParams(location.search).has('state');
+  const arrived = arrives ? (await import('./arrival.js')).arrive() : null;
   render(html`<${Page} />`, document.body);
-  await arrived.catch((error) => tell(error.message, 'error'));
+  await arrived?.catch((error) => tell(error.message, 'error'));
   moves.subscribe(() => stream.restart());
   await begin();
   route.subscribe(({ session }) => { openConversation(session); });
