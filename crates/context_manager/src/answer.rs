@@ -22,6 +22,9 @@ const MOST_PIECES: usize = 256;
 /// Pieces that come sooner than this after others were written wait and are written together: shorter than a
 /// frame of any screen, and long enough that a fast model does not cause a write for every word.
 const WRITE_SPACING: Duration = Duration::from_millis(10);
+/// Bytes of text from which on a new event is begun, so that a screen that draws one can look at the keys before it
+/// draws the next (`bench terminal`: key to echo).
+const LONG_DELTA_BYTES: usize = 8192;
 
 /// What became of a request.
 pub(crate) enum RequestOutcome {
@@ -136,7 +139,11 @@ impl ChatContext {
             // A server that does not keep to the limit is not listened to any longer.
             let too_long = draft.meter.is_longer_than(reservation.answer_limit());
             match taken.map(|stop| stop.or(too_long.then_some(StopReason::MaxTokens))) {
-                Ok(None) if events.is_empty() || Instant::now() < due => {}
+                // Pieces may be there for as long as nothing is written; whoever shares the task with this,
+                // such as a screen with its keys, has its turn in between.
+                Ok(None) if events.is_empty() || Instant::now() < due => {
+                    tokio::task::yield_now().await;
+                }
                 Ok(None) => {
                     self.record(ports, std::mem::take(&mut events)).await?;
                     due = Instant::now() + WRITE_SPACING;
@@ -297,12 +304,20 @@ impl AnswerDraft {
                     }
                 };
                 match events.last_mut() {
-                    Some(SessionEvent::TextDelta { text: before }) => before.push(&text),
+                    Some(SessionEvent::TextDelta { text: before })
+                        if before.len() < LONG_DELTA_BYTES =>
+                    {
+                        before.push(&text);
+                    }
                     _ => events.push(SessionEvent::TextDelta { text }),
                 }
             }
             ModelEvent::Thinking(text) => match events.last_mut() {
-                Some(SessionEvent::ThinkingDelta { text: before }) => before.push_str(&text),
+                Some(SessionEvent::ThinkingDelta { text: before })
+                    if before.len() < LONG_DELTA_BYTES =>
+                {
+                    before.push_str(&text);
+                }
                 _ => events.push(SessionEvent::ThinkingDelta { text }),
             },
             ModelEvent::ToolCall(call) => self.content.push(Content::ToolUse(call)),

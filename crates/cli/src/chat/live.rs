@@ -261,6 +261,9 @@ impl Live {
             Happened::Written(entry) => {
                 self.entry(screen, &entry)?;
                 for _ in 1..ENTRIES_AT_ONCE {
+                    if self.terminal.as_ref().is_some_and(|own| own.keys.is_pressed()) {
+                        break;
+                    }
                     let Some(entry) = feeds.written_before() else { break };
                     self.entry(screen, &entry)?;
                 }

@@ -60,6 +60,11 @@ impl Keyboard {
         !self.events.is_empty()
     }
 
+    /// Whether a key is on its way, read or not.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.has_more() || self.is_reading.load(Ordering::SeqCst) || is_readable()
+    }
+
     /// The next key, paste or change of size. Notes when there was none.
     pub(super) async fn next(&mut self, looks: &mut KeyboardLooks) -> io::Result<Event> {
         let next = poll_fn(|context| {
