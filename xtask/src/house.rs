@@ -80,6 +80,14 @@ fn cargo(root: &Path) -> Command {
     // The plain name, so that the command printed for repeating is the one that ran.
     let mut command = Command::new("cargo");
     command.current_dir(root);
+    // What the cargo that runs us tells about this package. The build script of `ring` takes it for its own and is run
+    // again, with all that depends on it, whenever a build by hand follows one of ours.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 

@@ -1,8 +1,7 @@
 //! What a server says about one of its tools, and the identity of that.
 
-use protocol::{ContentHash, visible};
+use protocol::{ContentHash, unified_hunks, visible};
 use serde_json::{Map, Value, json};
-use similar::TextDiff;
 
 use crate::foreign_schema::written_out;
 use crate::param_headers;
@@ -16,8 +15,6 @@ const MAX_NAME_BYTES: usize = 128;
 const MAX_DESCRIPTION: usize = 2000;
 /// Tools of one server.
 const MAX_TOOLS: usize = 256;
-/// Lines around a difference.
-const CONTEXT_LINES: usize = 3;
 
 /// A tool as its server defines it.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,13 +124,12 @@ impl ForeignDefinition {
     /// What the user has not agreed to, who has agreed to `before`: a difference, or all of it.
     pub(crate) fn news(&self, before: Option<&str>) -> String {
         let before = before.unwrap_or_default();
-        let diff = TextDiff::from_lines(before, self.shown.as_str());
         match before.is_empty() {
             true => self.shown.lines().map(|line| format!("+{line}\n")).collect(),
             false if before == self.shown => {
                 "It says the same as before, but another program or address says it.\n".to_owned()
             }
-            false => diff.unified_diff().context_radius(CONTEXT_LINES).to_string(),
+            false => unified_hunks(before, &self.shown),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use strum::VariantArray as _;
 
 use crate::{ApprovalRequest, ErrorCode, UnknownName};
 
@@ -105,19 +104,7 @@ pub enum ActivityType {
     Missed,
 }
 
-impl ActivityType {
-    /// All types.
-    pub const ALL: &[ActivityType] = ActivityType::VARIANTS;
-
-    /// The spelling in JSON.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("event type", text, Self::ALL)
-    }
-}
+crate::names_of!(ActivityType, "event type");
 
 impl ActivityData {
     /// The type of this event.

@@ -5,6 +5,7 @@
 //! to "which hunks?" is a list of their numbers, which [`apply_selected`] turns back into bytes. So
 //! the amount of work is bounded by sizes and never by a clock.
 
+mod common_runs;
 mod comparison;
 mod drawing;
 mod file_text;
@@ -19,10 +20,11 @@ use crate::{Base, Change, ContentHash};
 use comparison::{Comparison, HunkSpan, Opaque};
 use warnings::Warnings;
 
+pub use common_runs::{CommonRun, common_runs};
 pub use drawing::{Mark, MarkKind, hidden_parts, visible};
 pub use file_text::LineEndingStyle;
 pub use selection::apply_selected;
-pub use unified::unified;
+pub use unified::{unified, unified_hunks};
 
 /// One change as the approver sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

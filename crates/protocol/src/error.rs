@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use strum::VariantArray as _;
 
 use crate::UnknownName;
 
@@ -26,23 +25,13 @@ macro_rules! error_codes {
         }
 
         impl ErrorCode {
-            /// Every code, in the order of the table.
-            pub const ALL: &[ErrorCode] = ErrorCode::VARIANTS;
-
-            /// The upper-case spelling, such as `FILE_NOT_FOUND`.
-            pub fn as_str(self) -> &'static str {
-                self.into()
-            }
-
             /// The coarse class that the flat view reports as `error_type`.
             pub fn error_type(self) -> ErrorType {
                 match self { $(ErrorCode::$variant => ErrorType::$kind),+ }
             }
-
-            fn unknown(text: &str) -> UnknownName {
-                UnknownName::among("error code", text, Self::ALL)
-            }
         }
+
+        crate::names_of!(ErrorCode, "error code");
     };
 }
 

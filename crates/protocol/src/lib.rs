@@ -23,6 +23,7 @@ mod role;
 mod session;
 mod shared_text;
 mod tokens;
+mod trace_context;
 mod unknown_name;
 mod usage;
 mod view;
@@ -32,8 +33,8 @@ pub use activity::{ActivityData, ActivityEvent, ActivityType};
 pub use approval::{ApprovalRequest, ApprovalResponse, LineComment, Remember};
 pub use command_view::describe_command;
 pub use diff::{
-    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark,
-    MarkKind, apply_selected, hidden_parts, unified, visible,
+    BinaryDiff, Blob, CommonRun, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind,
+    Mark, MarkKind, apply_selected, common_runs, hidden_parts, unified, unified_hunks, visible,
 };
 pub use error::{ErrorCode, ErrorType, ToolError};
 pub use foreign::{ForeignCall, describe_foreign};
@@ -56,6 +57,7 @@ pub use session::{
 };
 pub use shared_text::SharedText;
 pub use tokens::{TokenCount, estimate_tokens};
+pub use trace_context::TraceContext;
 pub use unknown_name::UnknownName;
 pub use usage::Usage;
 pub use view::{View, describe_call};

@@ -4,7 +4,6 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::VariantArray as _;
 
 use crate::UnknownName;
 
@@ -42,19 +41,7 @@ pub enum ToolPermission {
     NetworkAccess,
 }
 
-impl ToolPermission {
-    /// All six.
-    pub const ALL: &[ToolPermission] = ToolPermission::VARIANTS;
-
-    /// The name as configuration and definitions spell it.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("permission", text, Self::ALL)
-    }
-}
+crate::names_of!(ToolPermission, "permission");
 
 /// A set of permissions. Sets only ever shrink on the way from a role to a sub-agent.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
-//! The error for a text that should be one of the names of an enum.
+//! The names of an enum, and the error for a text that should be one of them.
 //!
-//! Names are derived with `strum`, beside the variants they belong to; an enum that is parsed gives
-//! its `parse_err_fn` here, so that every such error lists the names there are.
+//! Names are derived with `strum`, beside the variants they belong to. [`names_of`](crate::names_of) gives an enum
+//! that is parsed its `parse_err_fn`, so that every such error lists the names there are.
 
 /// The text is not one of the known names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,27 @@ impl UnknownName {
         };
         Self { what, text: text.to_owned(), known }
     }
+}
+
+/// Gives an enum with derived names `ALL` and `as_str`, and `unknown` for its `parse_err_fn`, whose error calls each of
+/// them by the words that are given.
+#[macro_export]
+macro_rules! names_of {
+    ($names:ident, $what:literal) => {
+        impl $names {
+            #[doc = concat!("Every ", $what, ", in the order of their definition.")]
+            pub const ALL: &[$names] = <$names as strum::VariantArray>::VARIANTS;
+
+            /// The name as configuration, command line and JSON spell it.
+            pub fn as_str(self) -> &'static str {
+                self.into()
+            }
+
+            fn unknown(text: &str) -> $crate::UnknownName {
+                $crate::UnknownName::among($what, text, Self::ALL)
+            }
+        }
+    };
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use strum::VariantArray as _;
 
 use crate::{ToolCall, ToolError, ToolResult, UnknownName};
 
@@ -41,19 +40,9 @@ pub enum View {
     Bare,
 }
 
+crate::names_of!(View, "view");
+
 impl View {
-    /// All views.
-    pub const ALL: &[View] = View::VARIANTS;
-
-    /// The lower-case name.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("view", text, Self::ALL)
-    }
-
     /// Shows the result of `call` in this view.
     pub fn render(self, call: &ToolCall, result: &ToolResult) -> Value {
         match (self, result) {

@@ -31,6 +31,17 @@ impl Waiting {
         }
     }
 
+    /// All of it, so that a reader can stop and go on later: the total, the beginning of what is not over, and how
+    /// many things wait.
+    pub fn parts(&self) -> (u64, Option<i64>, u32) {
+        (self.total_ms, self.since, self.open)
+    }
+
+    /// What [`Self::parts`] gave.
+    pub fn from_parts((total_ms, since, open): (u64, Option<i64>, u32)) -> Self {
+        Self { total_ms, since, open }
+    }
+
     /// How long it has been until `at`.
     pub fn until(&self, at: i64) -> u64 {
         let open = self.since.map_or(0, |since| milliseconds_between(since, at));

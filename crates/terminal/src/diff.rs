@@ -85,17 +85,6 @@ impl DiffView {
         self.rows.get(line)?.source
     }
 
-    /// Where a file begins below the list, to go there.
-    pub fn start_of_file(&self, file: usize) -> Option<usize> {
-        let list = self.first_change();
-        (list..self.rows.len()).find(|line| self.rows[*line].file == Some(file))
-    }
-
-    /// Where a hunk begins.
-    pub fn start_of_hunk(&self, file: usize, hunk: usize) -> Option<usize> {
-        self.rows.iter().position(|row| row.file == Some(file) && row.hunk == Some(hunk))
-    }
-
     /// The first line below the list of files.
     pub fn first_change(&self) -> usize {
         self.rows.iter().take_while(|row| row.is_list).count()

@@ -33,7 +33,7 @@ mod since;
 mod store;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use protocol::{Base, ChangeSet};
@@ -55,7 +55,7 @@ use commit::Commit;
 use dirs::Dirs;
 use entry::{Header, JournalStep, Loaded};
 use frame::Stage;
-use plan::{ChangePlan, Planner, ReadOnly};
+use plan::{ChangePlan, Planner};
 use prepare::{Prepare, remove_replaced};
 use prune::Tail;
 use rewind::Rewind;
@@ -129,11 +129,11 @@ enum Taking {
 }
 
 /// What an entry is besides its changes.
+#[derive(Clone, Copy)]
 struct Purpose<'a> {
     label: &'a Label,
     role: EntryRole,
-    undoes: Vec<EntryId>,
-    read_only: ReadOnly,
+    undoes: &'a [EntryId],
 }
 
 impl Journal {
@@ -191,37 +191,25 @@ impl Journal {
     /// Applies all changes of the set, in order, or none. If any path is not in the state that
     /// the set states as its base, or goes through a link, the answer is [`Error::Conflict`].
     pub fn apply(&self, set: &ChangeSet, label: &Label) -> Result<Applied, Error> {
-        let purpose = Purpose {
-            label,
-            role: EntryRole::Change,
-            undoes: Vec::new(),
-            read_only: ReadOnly::Refuse,
-        };
-        self.apply_for(set, purpose)
+        self.apply_for(set, Purpose { label, role: EntryRole::Change, undoes: &[] })
     }
 
     /// Applies an inverse, as a new entry that can itself be undone.
     pub fn apply_undo(&self, inverse: &Inverse, label: &Label) -> Result<Applied, Error> {
-        let purpose = Purpose {
-            label,
-            role: inverse.role,
-            undoes: inverse.undoes.clone(),
-            read_only: ReadOnly::Replace,
-        };
-        self.apply_for(&inverse.set, purpose)
+        let Inverse { set, undoes, role, .. } = inverse;
+        self.apply_for(set, Purpose { label, role: *role, undoes })
     }
 
     fn apply_for(&self, set: &ChangeSet, purpose: Purpose<'_>) -> Result<Applied, Error> {
-        let (read_only, undoes) = (purpose.read_only, purpose.undoes.clone());
         self.enter(purpose, Taking::Steps, |dirs, stem| {
             let planner = Planner {
                 ops: &self.ops,
                 dirs,
                 max_bytes: self.options.max_bytes,
-                read_only,
+                role: purpose.role,
                 stem,
                 plan: ChangePlan::default(),
-                returning: self.returning(set, &undoes),
+                returning: self.returning(set, purpose.undoes),
             };
             planner.check(set)
         })
@@ -235,9 +223,15 @@ impl Journal {
         plan: impl FnOnce(&Dirs<'_>, TempStem) -> Result<ChangePlan<'s>, Error>,
     ) -> Result<Applied, Error> {
         let journal = |errno| self.store.failed(errno);
-        let mut turn = self.turn();
+        // The numbers inside are valid whatever a panicking thread did.
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _guard = self.store.lock().map_err(journal)?;
-        let tally = self.settle()?;
+        let mut tally = self.store.tally().map_err(journal)?;
+        if tally.open != 0 {
+            // Another process has crashed. Its work is rolled back; this one holds the lock.
+            recover::all(&self.workspace, &self.store, &self.ops)?;
+            tally.open = 0;
+        }
         let dirs = Dirs::new(&self.workspace);
         let stem = TempStem::random().map_err(journal)?;
         let mut plan = plan(&dirs, stem)?;
@@ -313,21 +307,6 @@ impl Journal {
             },
         }
     }
-
-    /// Rolls back what another process left unfinished when it crashed. This one holds the lock.
-    fn settle(&self) -> Result<Tally, Error> {
-        let tally = self.store.tally().map_err(|errno| self.store.failed(errno))?;
-        if tally.open == 0 {
-            return Ok(tally);
-        }
-        recover::all(&self.workspace, &self.store, &self.ops)?;
-        Ok(Tally { open: 0, ..tally })
-    }
-
-    fn turn(&self) -> MutexGuard<'_, TurnState> {
-        // The numbers inside are valid whatever a panicking thread did.
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 fn header(plan: &ChangePlan<'_>, purpose: Purpose<'_>) -> Header {
@@ -355,7 +334,7 @@ fn header(plan: &ChangePlan<'_>, purpose: Purpose<'_>) -> Header {
         time_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
         label: purpose.label.clone(),
         role: purpose.role,
-        undoes: purpose.undoes,
+        undoes: purpose.undoes.to_vec(),
         paths,
         temps,
     }

@@ -92,26 +92,38 @@ impl Ops {
 
     /// Writes all bytes at the current position. A simulated death leaves half of them.
     pub(crate) fn write(&self, file: impl AsFd, bytes: &[u8]) -> Result<()> {
-        match self.faults.as_ref().map_or(FaultVerdict::Go, |faults| faults.judge("write")) {
-            FaultVerdict::Go => write_fully(file.as_fd(), bytes),
-            FaultVerdict::Fail(errno) => Err(errno),
-            FaultVerdict::Die => {
-                write_fully(file.as_fd(), &bytes[..bytes.len() / 2])?;
-                Err(Errno::CANCELED)
-            }
-        }
+        self.write_fully("write", bytes, |rest, _| rustix::io::write(&file, rest))
     }
 
     /// Writes all bytes at an offset. A simulated death leaves half of them.
     pub(crate) fn write_at(&self, file: impl AsFd, bytes: &[u8], offset: u64) -> Result<()> {
-        match self.faults.as_ref().map_or(FaultVerdict::Go, |faults| faults.judge("pwrite")) {
-            FaultVerdict::Go => write_fully_at(file.as_fd(), bytes, offset),
-            FaultVerdict::Fail(errno) => Err(errno),
-            FaultVerdict::Die => {
-                write_fully_at(file.as_fd(), &bytes[..bytes.len() / 2], offset)?;
-                Err(Errno::CANCELED)
+        let put = |rest: &[u8], done| rustix::io::pwrite(&file, rest, offset + done);
+        self.write_fully("pwrite", bytes, put)
+    }
+
+    /// Has `put` write what is left after so many bytes until all are written.
+    fn write_fully(
+        &self,
+        call: &'static str,
+        bytes: &[u8],
+        put: impl Fn(&[u8], u64) -> Result<usize>,
+    ) -> Result<()> {
+        let verdict = self.faults.as_ref().map_or(FaultVerdict::Go, |faults| faults.judge(call));
+        let (bytes, outcome) = match verdict {
+            FaultVerdict::Go => (bytes, Ok(())),
+            FaultVerdict::Fail(errno) => return Err(errno),
+            FaultVerdict::Die => (&bytes[..bytes.len() / 2], Err(Errno::CANCELED)),
+        };
+        let mut done = 0;
+        while done < bytes.len() {
+            match put(&bytes[done..], done as u64) {
+                Ok(0) => return Err(Errno::NOSPC),
+                Ok(written) => done += written,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
             }
         }
+        outcome
     }
 
     pub(crate) fn truncate(&self, file: impl AsFd, size: u64) -> Result<()> {
@@ -145,43 +157,54 @@ impl Ops {
 
     /// Waits for several files and does something else meanwhile. The time is counted as waiting
     /// only as far as the work was done sooner.
-    pub(crate) fn sync_all_meanwhile<T>(
+    pub(crate) fn sync_all_meanwhile(
         &self,
         files: &[BorrowedFd<'_>],
-        work: impl FnOnce() -> T,
-    ) -> (Result<()>, T) {
+        work: &mut dyn FnMut(),
+    ) -> Result<()> {
         if let Err(errno) = self.ready_to_sync(files) {
-            return (Err(errno), work());
+            work();
+            return Err(errno);
         }
         if let (None, [only]) = (&self.faults, files) {
             let underway = self.sync_thread.begin(*only);
-            let done = work();
+            work();
             let start = Instant::now();
             let outcome = underway.finish();
             self.count_sync_time(start);
-            return (outcome, done);
+            return outcome;
         }
         std::thread::scope(|scope| {
             let sync = scope.spawn(|| self.sync_really(files));
-            let done = work();
+            work();
             let start = Instant::now();
             let outcome = sync.join().unwrap_or(Err(Errno::IO));
             self.count_sync_time(start);
-            (outcome, done)
+            outcome
         })
     }
 
     fn sync_really(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
-        match (&self.faults, files) {
+        let (first, rest) = match (&self.faults, files) {
             // A simulated death is not a power failure, so tests need not wait for the disk.
-            (Some(_), _) => Ok(()),
+            (Some(_), _) | (None, []) => return Ok(()),
+            (None, [only]) => return fs::fsync(only),
             (None, [first, second]) => {
                 let underway = self.sync_thread.begin(*second);
                 let outcome = fs::fsync(first);
-                outcome.and(underway.finish())
+                return outcome.and(underway.finish());
             }
-            (None, files) => sync_in_parallel(files),
-        }
+            (None, [first, rest @ ..]) => (first, rest),
+        };
+        let share = rest.len().div_ceil(SYNC_THREADS);
+        std::thread::scope(|scope| {
+            let sync_each = |files: &[BorrowedFd<'_>]| files.iter().try_for_each(fs::fsync);
+            let others: Vec<_> =
+                rest.chunks(share).map(|files| scope.spawn(move || sync_each(files))).collect();
+            let outcome = fs::fsync(first);
+            let joined = others.into_iter().map(|other| other.join().unwrap_or(Err(Errno::IO)));
+            joined.fold(outcome, Result::and)
+        })
     }
 
     fn count_sync_time(&self, start: Instant) {
@@ -309,50 +332,6 @@ fn give_away(at: Name<'_>) {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let _ = fs::chownat(at.dir, at.name, Some(uid), Some(gid), flags);
     }
-}
-
-fn write_fully(file: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<()> {
-    while !bytes.is_empty() {
-        match rustix::io::write(file, bytes) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
-}
-
-fn write_fully_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut offset: u64) -> Result<()> {
-    while !bytes.is_empty() {
-        match rustix::io::pwrite(file, bytes, offset) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(written) => {
-                bytes = &bytes[written..];
-                offset += written as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
-}
-
-fn sync_in_parallel(files: &[BorrowedFd<'_>]) -> Result<()> {
-    let (first, rest) = match files {
-        [] => return Ok(()),
-        [only] => return fs::fsync(only),
-        [first, rest @ ..] => (first, rest),
-    };
-    let share = rest.len().div_ceil(SYNC_THREADS);
-    std::thread::scope(|scope| {
-        let sync_each = |files: &[BorrowedFd<'_>]| files.iter().try_for_each(fs::fsync);
-        let others: Vec<_> =
-            rest.chunks(share).map(|files| scope.spawn(move || sync_each(files))).collect();
-        let outcome = fs::fsync(first);
-        let joined = others.into_iter().map(|other| other.join().unwrap_or(Err(Errno::IO)));
-        joined.fold(outcome, Result::and)
-    })
 }
 
 fn rename_new_by_link(from: Name<'_>, to: Name<'_>) -> Result<()> {

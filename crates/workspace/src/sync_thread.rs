@@ -40,7 +40,14 @@ pub(crate) enum Underway<'f> {
 impl SyncThread {
     /// Forces the file to the disk, if possible at once and on the other thread.
     pub(crate) fn begin<'f>(&self, file: BorrowedFd<'f>) -> Underway<'f> {
-        self.order(file).map_or(Underway::Here(file), Underway::Elsewhere)
+        let (answer, answered) = mpsc::channel();
+        if let Some(orders) = self.orders()
+            && let Ok(file) = file.try_clone_to_owned()
+            && orders.send(Order::Sync { file, answer }).is_ok()
+        {
+            return Underway::Elsewhere(answered);
+        }
+        Underway::Here(file)
     }
 
     /// Closes files without a name, which gives their space back and takes the longer the larger
@@ -64,14 +71,6 @@ impl SyncThread {
             // Without an answer the thread is gone, and all files with it.
             let _ = answered.recv();
         }
-    }
-
-    fn order(&self, file: BorrowedFd<'_>) -> Option<Receiver<Result<()>>> {
-        let orders = self.orders()?;
-        let (answer, answered) = mpsc::channel();
-        let file = file.try_clone_to_owned().ok()?;
-        orders.send(Order::Sync { file, answer }).ok()?;
-        Some(answered)
     }
 
     fn orders(&self) -> Option<&Sender<Order>> {

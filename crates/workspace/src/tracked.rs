@@ -15,6 +15,7 @@ const BEFORE_FLAGS: usize = 60;
 const MODE_AT: usize = 24;
 const DIRECTORY_MODE: u32 = 0o040_000;
 const EXTENDED: u16 = 0x4000;
+const ASSUMED_UNCHANGED: u16 = 0x8000;
 const NAME_LENGTH: u16 = 0x0fff;
 const HASH_BYTES: usize = 20;
 /// The extension of an index that has a part of its entries in another file.
@@ -37,6 +38,7 @@ pub struct TrackedFiles {
     names: Vec<u8>,
     /// Where each name ends.
     ends: Vec<usize>,
+    hides_changes: bool,
 }
 
 /// By this an index is known not to have changed.
@@ -102,6 +104,7 @@ impl TrackedFiles {
             let flags =
                 u16::from_be_bytes(index.get(at + BEFORE_FLAGS..)?.get(..2)?.try_into().ok()?);
             at += BEFORE_FLAGS + 2;
+            files.hides_changes |= flags & (EXTENDED | ASSUMED_UNCHANGED) != 0;
             if flags & EXTENDED != 0 {
                 if version < 3 {
                     return None;
@@ -143,6 +146,11 @@ impl TrackedFiles {
             extensions = extensions.get(length.checked_add(8)?..)?;
         }
         Some(files)
+    }
+
+    /// Whether git was told not to look at some files, so that its status does not tell of all changes.
+    pub fn hides_changes(&self) -> bool {
+        self.hides_changes
     }
 
     /// Adds a name, which comes after all others or is the last one again, in another stage.

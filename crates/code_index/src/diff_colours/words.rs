@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use similar::{ChangeTag, TextDiff};
+use protocol::common_runs;
 
 /// Longer lines are compared as a whole.
 const LONGEST_LINE: usize = 1000;
@@ -11,30 +11,42 @@ const LEAST_IN_COMMON: f32 = 0.4;
 
 /// The parts of the old and of the new line that the other has not; none if they have too little in common.
 pub(super) fn changed_words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
-    let (mut gone, mut come) = (Vec::new(), Vec::new());
     if old.len().max(new.len()) > LONGEST_LINE {
-        return (gone, come);
+        return (Vec::new(), Vec::new());
     }
-    let diff = TextDiff::from_words(old, new);
-    if diff.ratio() < LEAST_IN_COMMON {
-        return (gone, come);
+    let (old, new) = (words(old), words(new));
+    let common = common_runs(&old, &new);
+    let in_common: usize = common.iter().map(|run| run.len).sum();
+    if 2.0 * (in_common as f32) < LEAST_IN_COMMON * (old.len() + new.len()) as f32 {
+        return (Vec::new(), Vec::new());
     }
-    let (mut old_at, mut new_at) = (0, 0);
-    for change in diff.iter_all_changes() {
-        let length = change.value().len();
-        match change.tag() {
-            ChangeTag::Equal => (old_at, new_at) = (old_at + length, new_at + length),
-            ChangeTag::Delete => {
-                extend(&mut gone, old_at..old_at + length);
-                old_at += length;
-            }
-            ChangeTag::Insert => {
-                extend(&mut come, new_at..new_at + length);
-                new_at += length;
-            }
-        }
-    }
+    let gone = outside(&old, common.iter().map(|run| run.old..run.old + run.len));
+    let come = outside(&new, common.iter().map(|run| run.new..run.new + run.len));
     (gone, come)
+}
+
+/// Where the words are that stand in none of the runs.
+fn outside(words: &[&str], runs: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut is_common = vec![false; words.len()];
+    runs.for_each(|run| is_common[run].fill(true));
+    let (mut ranges, mut at) = (Vec::new(), 0);
+    for (word, is_common) in words.iter().zip(is_common) {
+        let end = at + word.len();
+        if !is_common {
+            extend(&mut ranges, at..end);
+        }
+        at = end;
+    }
+    ranges
+}
+
+/// The words of a line, and what is between them.
+fn words(line: &str) -> Vec<&str> {
+    let chars: Vec<(usize, bool)> =
+        line.char_indices().map(|(at, char)| (at, char.is_whitespace())).collect();
+    let begins = chars.chunk_by(|a, b| a.1 == b.1).map(|word| word[0].0);
+    let ends = begins.clone().skip(1).chain([line.len()]);
+    begins.zip(ends).map(|(begin, end)| &line[begin..end]).collect()
 }
 
 fn extend(ranges: &mut Vec<Range<usize>>, next: Range<usize>) {

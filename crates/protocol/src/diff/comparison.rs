@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
-
+use super::common_runs::{CommonRun, runs_of_numbers};
 use super::file_text::{FileText, TextEncoding, is_binary};
 
 /// Unchanged lines around a change.
@@ -98,14 +97,21 @@ fn blocks<'a>(old: &FileText<'a>, new: &FileText<'a>) -> Option<Vec<ChangedLines
     let mut numbers = HashMap::new();
     let old_numbers = numbered(old, head..old.len() - tail, &mut numbers);
     let new_numbers = numbered(new, head..new.len() - tail, &mut numbers);
-    let shifted = |range: Range<usize>| range.start + head..range.end + head;
-    let changes = capture_diff_slices(Algorithm::Myers, &old_numbers, &new_numbers);
-    let changes = changes.iter().filter(|change| change.tag() != DiffTag::Equal);
-    let block = |change: &DiffOp| ChangedLines {
-        old: shifted(change.old_range()),
-        new: shifted(change.new_range()),
-    };
-    Some(joined(changes.map(block)))
+    let runs = runs_of_numbers(&old_numbers, &new_numbers);
+    let end = CommonRun { old: old_numbers.len(), new: new_numbers.len(), len: 0 };
+    let mut before = CommonRun { old: 0, new: 0, len: 0 };
+    let mut blocks = Vec::new();
+    for run in runs.into_iter().chain([end]) {
+        let block = ChangedLines {
+            old: head + before.old + before.len..head + run.old,
+            new: head + before.new + before.len..head + run.new,
+        };
+        if !(block.old.is_empty() && block.new.is_empty()) {
+            blocks.push(block);
+        }
+        before = run;
+    }
+    Some(blocks)
 }
 
 /// Lines as numbers that are equal where the lines are: cheap to compare again and again.
@@ -119,20 +125,6 @@ fn numbered<'a>(
         *numbers.entry(text.line(at)).or_insert(next)
     };
     lines.map(number).collect()
-}
-
-/// Neighbours that touch are one block.
-fn joined(blocks: impl Iterator<Item = ChangedLines>) -> Vec<ChangedLines> {
-    let mut all: Vec<ChangedLines> = Vec::new();
-    for block in blocks {
-        match all.last_mut() {
-            Some(last) if last.old.end == block.old.start && last.new.end == block.new.start => {
-                (last.old.end, last.new.end) = (block.old.end, block.new.end);
-            }
-            _ => all.push(block),
-        }
-    }
-    all
 }
 
 fn grouped(blocks: Vec<ChangedLines>, old_len: usize, new_len: usize) -> Vec<HunkSpan> {

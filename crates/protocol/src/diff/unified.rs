@@ -24,6 +24,17 @@ pub fn unified(diffs: &[FileDiff]) -> String {
     text
 }
 
+/// How one text becomes another, without headers. Drawn as [`unified`] draws it.
+pub fn unified_hunks(before: &str, after: &str) -> String {
+    let diff = FileDiff::empty("", DiffKind::Write);
+    let diff = diff.compare(Some(before.as_bytes()), Some(after.as_bytes()));
+    let mut text = String::new();
+    for hunk in &diff.hunks {
+        let _ = write_hunk(&mut text, hunk);
+    }
+    text
+}
+
 fn write_file(text: &mut String, diff: &FileDiff) -> std::fmt::Result {
     let new = visible(&diff.path);
     let old = diff.from_path.as_deref().map_or_else(|| new.clone(), visible);

@@ -6,7 +6,6 @@ use protocol::{Base, Change, ChangeSet, ErrorCode, FileBytes, ToolError};
 use serde_json::{Value, json};
 use workspace::RelPath;
 
-use crate::edit::encode_body;
 use crate::proposing::{AnswerDiff, Target, answer_diff, missing_parents, with_links};
 use crate::{Outcome, Proposed, ToolContext};
 
@@ -69,7 +68,7 @@ impl<'a> ChangePlan<'a> {
         mode: Option<u32>,
     ) -> Result<(), ToolError> {
         target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-        let content = encode_body(&target.text(), &body)?;
+        let content = target.text().encode_body(&body)?;
         self.plan(target, Becomes::File { content, mode })
     }
 
@@ -121,7 +120,7 @@ impl<'a> ChangePlan<'a> {
         }
         let goal = self.free(to)?;
         target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-        let content = encode_body(&target.text(), &body)?;
+        let content = target.text().encode_body(&body)?;
         let mode = target.base.mode();
         self.plan(target, Becomes::Nothing)?;
         self.plan(goal, Becomes::File { content, mode })

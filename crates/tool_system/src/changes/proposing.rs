@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use workspace::{LineEnding, RelPath, Text, bytes_to_text};
 
-use crate::edit::{encode_body, refuse_placeholder};
+use crate::edit::refuse_placeholder;
 use crate::file_view::explained;
 use crate::tool::json_of;
 use crate::{Outcome, Proposed, ToolContext};
@@ -138,7 +138,7 @@ impl Target {
         let content = if text.bom() { content.trim_start_matches('\u{FEFF}') } else { content };
         let crlf = text.line_endings().dominant() == LineEnding::CrLf && !content.contains('\r');
         let body = if crlf { content.replace('\n', "\r\n") } else { content.to_owned() };
-        encode_body(&text, body.as_bytes())
+        Ok(text.encode_body(body.as_bytes())?)
     }
 
     /// Refuses text in which something stands for code that was left out.

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::Taken;
 use super::apart::DROPPED_TOO;
 use super::runner::{CommandRun, CommandRunner, NotRun};
-use crate::approval_gate::{ApprovalGate, AskReason, Asked};
+use crate::approval_gate::{ApprovalGate, AskReason, Asked, diffs_of};
+use crate::judging::ProposedEffects;
 use crate::policy::{ApprovalMode, protection};
 use crate::{Proposed, ToolArguments};
 
@@ -97,9 +98,11 @@ impl ApprovalGate<'_> {
         );
         let proposed = Proposed::command(direct.clone());
         // The approver is asked anyway, unless policy refuses even the question.
-        self.reason_to_ask(&proposed).await?;
-        let request = self.shown(&proposed, AskReason::special(reason)).await?.request;
-        self.agreement(&request).await.map(drop)
+        let effects = ProposedEffects::of(&proposed.proposal, self.cx).await?;
+        self.reason_to_ask(&proposed, &effects)?;
+        let reason = AskReason { text: reason, is_routine: false };
+        let shown = self.shown(&proposed, &effects, reason).await?;
+        self.agreement(&shown.request).await.map(drop)
     }
 
     /// Whether ignored files that a command writes go into the project without a question.
@@ -170,14 +173,18 @@ impl ApprovalGate<'_> {
             takes_back: None,
             unseen: true,
         };
-        let shown = self.shown(&proposed, AskReason::default()).await?;
-        let (diff, counts) = short_diff(&shown.request.diffs);
+        let proposal = proposed.proposal.clone();
+        let (diffs, _) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
+        let (diff, counts) = short_diff(&diffs);
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
             // The user has agreed to changes of these files; a rule may still forbid them.
-            true => match self.reason_to_ask(&proposed).await {
-                Ok(_) => self.perform_unasked(&proposed).await,
-                Err(error) => Err(error),
-            },
+            true => {
+                let effects = ProposedEffects::of(&proposed.proposal, self.cx).await;
+                match effects.and_then(|effects| self.reason_to_ask(&proposed, &effects)) {
+                    Ok(_) => self.perform_unasked(&proposed).await,
+                    Err(error) => Err(error),
+                }
+            }
             false => Box::pin(self.pass(proposed, None)).await.map(|passed| passed.value),
         };
         match applied {

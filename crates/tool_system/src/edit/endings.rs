@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use protocol::common_runs;
 use workspace::LineEnding;
 
 /// Above this many lines on both sides together, lines are compared from both ends only. No model
@@ -43,11 +43,9 @@ pub(super) fn align(old: &[&[u8]], new: &[&[u8]]) -> Vec<Option<usize>> {
     if old_middle.len() + new_middle.len() > MAX_COMPARED_LINES {
         return aligned;
     }
-    for op in capture_diff_slices(Algorithm::Myers, old_middle, new_middle) {
-        if let DiffOp::Equal { old_index, new_index, len } = op {
-            for at in 0..len {
-                aligned[head + new_index + at] = Some(head + old_index + at);
-            }
+    for run in common_runs(old_middle, new_middle) {
+        for at in 0..run.len {
+            aligned[head + run.new + at] = Some(head + run.old + at);
         }
     }
     aligned

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use protocol::{CommonRun, common_runs};
 
 use super::endings::{align, whole_lines};
 use super::grade::fold_lookalikes;
@@ -188,7 +188,7 @@ fn similarity(asked: &[&[u8]], file: &[&[u8]]) -> f64 {
 
 struct CharDiff {
     ratio: f64,
-    ops: Vec<DiffOp>,
+    common: Vec<CommonRun>,
     asked: Vec<char>,
 }
 
@@ -197,11 +197,10 @@ fn char_diff(asked: &[u8], file: &[u8]) -> CharDiff {
         String::from_utf8_lossy(line).chars().take(MAX_LINE_CHARS).collect()
     };
     let (asked, file) = (chars(asked), chars(file));
-    let ops = capture_diff_slices(Algorithm::Myers, &asked, &file);
-    let same: usize =
-        ops.iter().map(|op| if let DiffOp::Equal { len, .. } = op { *len } else { 0 }).sum();
+    let common = common_runs(&asked, &file);
+    let same: usize = common.iter().map(|run| run.len).sum();
     let ratio = 2.0 * same as f64 / (asked.len() + file.len()).max(1) as f64;
-    CharDiff { ratio, ops, asked }
+    CharDiff { ratio, common, asked }
 }
 
 /// Compares a single line, or a part of one, with the part of the file's line that is most like it.
@@ -214,7 +213,7 @@ fn compare_line(map: &LineMap<'_>, asked: &[u8], line: usize, ended: bool) -> Ne
     if ended || content.len() <= asked.len() {
         return near;
     }
-    let Some((from, to)) = common_extent(&diff.ops) else { return near };
+    let Some((from, to)) = common_extent(&diff.common) else { return near };
     let from = from.file.saturating_sub(from.asked);
     let to = to.file + (diff.asked.len() - to.asked);
     let Ok(text) = std::str::from_utf8(content) else { return near };
@@ -231,13 +230,8 @@ struct Position {
 }
 
 /// Where the common parts of two texts begin and end.
-fn common_extent(ops: &[DiffOp]) -> Option<(Position, Position)> {
-    let mut equal = ops.iter().filter_map(|op| match op {
-        DiffOp::Equal { old_index, new_index, len } => Some((*old_index, *new_index, *len)),
-        _ => None,
-    });
-    let first = equal.next()?;
-    let last = equal.next_back().unwrap_or(first);
-    let begin = Position { asked: first.0, file: first.1 };
-    Some((begin, Position { asked: last.0 + last.2, file: last.1 + last.2 }))
+fn common_extent(common: &[CommonRun]) -> Option<(Position, Position)> {
+    let (first, last) = (common.first()?, common.last()?);
+    let begin = Position { asked: first.old, file: first.new };
+    Some((begin, Position { asked: last.old + last.len, file: last.new + last.len }))
 }

@@ -1,5 +1,6 @@
 //! Recognising text that stands for code which was left out, such as `// ... rest of the code`.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -9,42 +10,21 @@ use regex::Regex;
 /// Lines longer than this are never placeholders.
 const MAX_LINE_BYTES: usize = 200;
 
-/// A line that stands for code which was left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placeholder {
-    /// Its number in the new text, from 1.
-    pub(crate) line: usize,
-    /// The line, without the white space around it.
-    pub(crate) text: String,
-}
-
-/// The first line of `new` that stands for left-out code and is not a line of the file as it is.
-pub(crate) fn find_placeholder(new: &str, original: &[u8]) -> Option<Placeholder> {
-    let mut present: Option<HashSet<&[u8]>> = None;
-    new.lines().enumerate().find_map(|(index, line)| {
-        let text = line.trim();
-        if !is_placeholder(text) {
-            return None;
-        }
-        let present = present.get_or_insert_with(|| {
-            original.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii).collect()
-        });
-        let known = present.contains(text.as_bytes());
-        (!known).then(|| Placeholder { line: index + 1, text: text.to_owned() })
-    })
-}
-
-/// Refuses new text that stands for left-out code.
+/// Refuses new text with a line that stands for left-out code and is not a line of the file as it is.
 pub(crate) fn refuse_placeholder(new: &str, original: &[u8]) -> Result<(), ToolError> {
-    let Some(found) = find_placeholder(new, original) else { return Ok(()) };
+    let lines = original.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let known = LazyCell::new(|| lines.map(<[u8]>::trim_ascii).collect::<HashSet<_>>());
+    let mut trimmed = new.lines().map(str::trim).enumerate();
+    let found = trimmed.find(|(_, text)| is_placeholder(text) && !known.contains(text.as_bytes()));
+    let Some((index, text)) = found else { return Ok(()) };
+    let line = index + 1;
     let message = format!(
-        "line {} of the new text, `{}`, stands for code that was left out; nothing was changed",
-        found.line, found.text
+        "line {line} of the new text, `{text}`, stands for code that was left out; nothing was changed"
     );
     Err(ToolError::new(ErrorCode::InvalidArguments, message)
         .suggest("Send the code itself, or a smaller edit that leaves the rest of the file alone.")
-        .detail("placeholder_line", found.line)
-        .detail("placeholder", found.text))
+        .detail("placeholder_line", line)
+        .detail("placeholder", text))
 }
 
 /// Parts of a program that are commonly left out.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use protocol::{MessageHandle, PlanStep, ToolError, ToolResult};
+use protocol::{MessageHandle, PlanStep, ToolError, ToolResult, TraceContext};
 use tokio_util::sync::CancellationToken;
 
 use crate::ListedTool;
@@ -30,6 +30,9 @@ pub trait AgentHost: Send + Sync {
     /// Whether a message of the user or the result of an earlier call says something. What the model
     /// has said itself does not count.
     async fn was_told(&self, says: TextSearch) -> bool;
+
+    /// The span of a call that runs, if the conversation is traced.
+    fn trace_context(&self, call_id: &str) -> Option<TraceContext>;
 }
 
 /// Decides whether a text says something.

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use protocol::{
     ActivityData, ActivityType, ApprovalRequest, ApprovalResponse, Base, Change, DiffKind,
-    ErrorCode, FileDiff, Proposal, Remember, ToolCall, ToolError, ToolResult,
+    ErrorCode, FileDiff, Proposal, ToolCall, ToolError, ToolResult,
 };
 use serde_json::Value;
 
 use crate::checks;
 use crate::judging::ProposedEffects;
-use crate::policy::{Decision, in_words, suggest_rule};
+use crate::policy::{Decision, in_words};
 use crate::{Approver, ListedTool, Outcome, Proposed, ToolArguments, ToolContext};
 
 pub use approved::Approved;
@@ -43,17 +43,11 @@ pub(crate) struct ApprovalGate<'a> {
 }
 
 /// Why the approver is asked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AskReason {
-    text: String,
-    is_routine: bool,
-}
-
-impl AskReason {
-    /// A reason that the approver has to read.
-    pub(crate) fn special(text: String) -> Self {
-        Self { text, is_routine: false }
-    }
+    pub(crate) text: String,
+    /// Whether the approver need not read it: it rests on the mode alone.
+    pub(crate) is_routine: bool,
 }
 
 /// Whether the user has agreed, or no approval was needed.
@@ -153,11 +147,12 @@ impl ApprovalGate<'_> {
     /// at again.
     async fn attempt(&self, standing: &mut CurrentProposal) -> Result<Option<Value>, ToolError> {
         let proposed = &standing.proposed;
-        let Some(reason) = self.reason_to_ask(proposed).await? else {
+        let effects = ProposedEffects::of(&proposed.proposal, self.cx).await?;
+        let Some(reason) = self.reason_to_ask(proposed, &effects)? else {
             let approved = Approved::by_policy(proposed);
             return self.perform(approved, standing.arguments.as_ref(), Asked::No).await.map(Some);
         };
-        let shown = self.shown(proposed, reason).await?;
+        let shown = self.shown(proposed, &effects, reason).await?;
         if let Some(agreed) = &standing.agreed
             && agreed.shown.covers(&shown)
         {
@@ -189,9 +184,15 @@ impl ApprovalGate<'_> {
             standing.proposed = self.revised(proposed, &shown.request, response).await?;
             return Ok(None);
         }
-        let remark = match response.remember {
-            Some(scope) => self.remember(proposed, scope)?,
-            None => None,
+        let remark = match (response.remember, effects.rule) {
+            (None, _) => None,
+            (Some(scope), Some(rule)) => {
+                self.cx.state.remember(rule, scope)?;
+                None
+            }
+            (Some(_), None) => {
+                Some("This always needs approval; the answer was not remembered.".to_owned())
+            }
         };
         let note = (!standing.said.is_empty()).then(|| standing.said.join("\n"));
         let agreed = standing.agreed.insert(Agreed { shown, note, remark });
@@ -200,11 +201,11 @@ impl ApprovalGate<'_> {
     }
 
     /// Why the approver has to be asked; `None` if it is allowed already.
-    pub(crate) async fn reason_to_ask(
+    pub(crate) fn reason_to_ask(
         &self,
         proposed: &Proposed,
+        effects: &ProposedEffects,
     ) -> Result<Option<AskReason>, ToolError> {
-        let effects = ProposedEffects::of(&proposed.proposal, self.cx).await?;
         let verdict = effects.judged(self.listed, &self.cx.state)?;
         match verdict.decision {
             Decision::Allow => Ok(None),
@@ -231,12 +232,12 @@ impl ApprovalGate<'_> {
     pub(crate) async fn shown(
         &self,
         proposed: &Proposed,
+        effects: &ProposedEffects,
         reason: AskReason,
     ) -> Result<ShownQuestion, ToolError> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
         let proposal = &proposed.proposal;
-        let rule = ProposedEffects::of(proposal, self.cx).await?.rule;
         let request = ApprovalRequest {
             step_id: self.call.id.clone(),
             tool: self.call.name.clone(),
@@ -246,7 +247,7 @@ impl ApprovalGate<'_> {
             proposal: proposal.clone(),
             proposal_hash: proposal.hash(),
             diffs,
-            remembers: rule.map(|rule| in_words(&rule, proposal)),
+            remembers: effects.rule.as_ref().map(|rule| in_words(rule, &effects.effects)),
             expires_in_ms: QUESTION_LIFETIME.as_millis().try_into().unwrap_or(u64::MAX),
         };
         Ok(ShownQuestion { request, lines })
@@ -278,14 +279,6 @@ impl ApprovalGate<'_> {
             reason = format!("{rejected}{colon}{reason}");
         }
         Err(ToolError::new(ErrorCode::Rejected, reason))
-    }
-
-    /// Keeps the rule that was offered; says so if none was.
-    fn remember(&self, proposed: &Proposed, scope: Remember) -> Result<Option<String>, ToolError> {
-        match suggest_rule(self.listed.definition().name, &proposed.proposal) {
-            Some(rule) => self.cx.state.remember(rule, scope).map(|()| None),
-            None => Ok(Some("This always needs approval; the answer was not remembered.".into())),
-        }
     }
 
     /// Performs what was agreed to; a command is run, and what it leaves is settled.
@@ -320,7 +313,7 @@ impl ApprovalGate<'_> {
         if let Proposal::Changes(set) = &approved.proposal {
             state.own_changes.note(&set.changes, !approved.unseen);
         }
-        let mut done = performer.perform(&approved, self.cx, &Asker::new(self)).await?;
+        let mut done = performer.perform(&approved, self.cx, &Asker(self)).await?;
         let mut answer = match (approved.answer.clone(), &mut done) {
             // What the performer reports joins the answer, such as the id to undo it by.
             (Some(Value::Object(mut answer)), Value::Object(report)) => {

@@ -7,6 +7,7 @@ use code_index::CodeBase;
 use net::WebUrl;
 use protocol::{
     ActivityData, ActivityType, ContentHash, ErrorCode, Image, MessageHandle, ToolError,
+    TraceContext,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -87,6 +88,11 @@ impl ToolContext {
         host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 
+    /// The span of this call, for other programs that are called in it; none where nothing is traced.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        self.state.options.agent_host.as_deref()?.trace_context(&self.call_id)
+    }
+
     /// What runs commands that only look.
     pub(crate) fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
         self.state.performer()?.runner()
@@ -157,11 +163,6 @@ impl ToolContext {
             images.push(image);
         }
         fits
-    }
-
-    /// The file is gone or was renamed away.
-    pub(crate) fn forget(&self, path: &RelPath) {
-        self.state.files.forget(path);
     }
 
     /// Whether a change to `path`, whose content is `current`, is based on what the model knows.
@@ -240,13 +241,21 @@ impl ToolContext {
         &self,
         work: impl FnOnce(&ToolContext) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let cx = self.clone();
-        match tokio::task::spawn_blocking(move || work(&cx)).await {
-            Ok(result) => result,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(ToolError::new(ErrorCode::Cancelled, "the process is shutting down")),
-            },
-        }
+        let (cx, result) = (self.clone(), Arc::new(Mutex::new(None)));
+        let here = Arc::clone(&result);
+        on_blocking_thread(Box::new(move || *locked(&here) = Some(work(&cx)))).await;
+        let done = locked(&result).take();
+        done.unwrap_or_else(|| {
+            Err(ToolError::new(ErrorCode::Cancelled, "the process is shutting down"))
+        })
+    }
+}
+
+/// Runs `work` to its end, unless the process shuts down. Boxed, so that a task is not compiled for every tool.
+async fn on_blocking_thread(work: Box<dyn FnOnce() + Send>) {
+    if let Err(error) = tokio::task::spawn_blocking(work).await
+        && let Ok(panic) = error.try_into_panic()
+    {
+        std::panic::resume_unwind(panic);
     }
 }

@@ -170,7 +170,7 @@ impl EditorWrite {
             return Ok(WriteReport { written, note: None });
         }
         // The model does not know what is there now.
-        cx.forget(&path);
+        cx.state.files.forget(&path);
         if now == disk {
             let note = format!("the editor has {path} but has not saved it; undo it there");
             return Ok(WriteReport { written: None, note: Some(note) });

@@ -30,7 +30,7 @@ pub use self::options::ExecutorOptions;
 pub(crate) use self::state::ExecutorState;
 use crate::approval_gate::ApprovalGate;
 use crate::locked::locked;
-use crate::policy::{Decision, Policy, Rule, RuleSource, suggest_rule};
+use crate::policy::{Decision, Policy, Rule, RuleSource, effects_of, suggest_rule};
 use crate::truncation::OutputForm;
 use crate::turn::CallKey;
 use crate::{
@@ -89,7 +89,7 @@ impl ToolExecutor {
             tool_name: tool_name(),
             arguments: call.arguments.clone(),
         });
-        let ended = caught(self.run_boxed(call, &call_id, cancel, approver)).await;
+        let ended = caught(self.run(call, &call_id, cancel, approver)).await;
         match ended.map_err(truncation::fit_error) {
             Ok(report) => {
                 activity.emit(&call_id, ActivityType::ToolCallEnd, || ActivityData::ToolCallEnd {
@@ -111,69 +111,63 @@ impl ToolExecutor {
         }
     }
 
-    /// A call behind a pointer. Else the compiler would write all that can happen in one again for every
-    /// crate that makes calls.
-    fn run_boxed<'a>(
+    /// The steps of a call, behind a pointer. Else the compiler would write all that can happen in one
+    /// again for every crate that makes calls.
+    fn run<'a>(
         &'a self,
         call: &'a ToolCall,
         call_id: &'a Arc<str>,
         cancel: &'a CancellationToken,
         approver: &'a dyn Approver,
     ) -> BoxFuture<'a, Result<CallReport, ToolError>> {
-        self.run(call, call_id, cancel, approver).boxed()
-    }
+        let steps = async move {
+            let listed = self.tool_of(call)?;
+            let mut arguments = listed.validated(call.arguments.clone())?;
+            let state = &*self.state;
+            state.check_role(&listed)?;
 
-    async fn run(
-        &self,
-        call: &ToolCall,
-        call_id: &Arc<str>,
-        cancel: &CancellationToken,
-        approver: &dyn Approver,
-    ) -> Result<CallReport, ToolError> {
-        let listed = self.tool_of(call)?;
-        let mut arguments = listed.validated(call.arguments.clone())?;
-        let state = &*self.state;
-        state.check_role(&listed)?;
-
-        let cx = ToolContext::new(&self.state, call_id, &listed, cancel);
-        let definition = listed.definition();
-        let remembers = state.options.detect_repeats && definition.is_read_only();
-        let key = remembers.then(|| CallKey::new(definition.name, arguments.as_map()));
-        if let Some(key) = &key
-            && let Some(earlier) = state.answers.repeated(key, &cx).await
-        {
-            return Ok(self.told(&listed, &arguments, earlier, &cx));
-        }
-
-        let work = listed.tool.execute(arguments.clone(), cx.clone());
-        let outcome = match definition.category {
-            // A sub-agent is told of a cancel itself, and has to write down what it used.
-            Category::Agent => work.await?,
-            _ => cx.unless_cancelled(work).await?,
-        };
-        let value = match outcome {
-            Outcome::Answer(value) => value,
-            Outcome::Proposal(proposed) => {
-                let gate = ApprovalGate { call, listed: &listed, approver, cx: &cx };
-                // A tool that runs commands, or asks the web, makes its answer of the report and its
-                // arguments.
-                let is_reported = listed.runs_programs() || definition.category == Category::Web;
-                let reported = is_reported.then(|| arguments.clone());
-                let passed = gate.pass(proposed, reported).await?;
-                // What is told of a call is told of the arguments that it was made with.
-                arguments = passed.arguments.unwrap_or(arguments);
-                passed.value
+            let cx = ToolContext::new(&self.state, call_id, &listed, cancel);
+            let definition = listed.definition();
+            let remembers = state.options.detect_repeats && definition.is_read_only();
+            let key = remembers.then(|| CallKey::new(definition.name, arguments.as_map()));
+            if let Some(key) = &key
+                && let Some(earlier) = state.answers.repeated(key, &cx).await
+            {
+                return Ok(self.told(&listed, &arguments, earlier, &cx));
             }
-        };
 
-        let limits = &state.options.limits;
-        let form = OutputForm::of(state.options.vocabulary);
-        let ran = listed.runs_programs().then_some(form);
-        let value = truncation::fit_result(value, ran, limits, &state.results);
-        if let Some(key) = key {
-            state.answers.put(key, cx.answered(&value));
-        }
-        Ok(self.told(&listed, &arguments, value, &cx))
+            let work = listed.tool.execute(arguments.clone(), cx.clone());
+            let outcome = match definition.category {
+                // A sub-agent is told of a cancel itself, and has to write down what it used.
+                Category::Agent => work.await?,
+                _ => cx.unless_cancelled(work).await?,
+            };
+            let value = match outcome {
+                Outcome::Answer(value) => value,
+                Outcome::Proposal(proposed) => {
+                    let gate = ApprovalGate { call, listed: &listed, approver, cx: &cx };
+                    // A tool that runs commands, or asks the web, makes its answer of the report and its
+                    // arguments.
+                    let is_reported =
+                        listed.runs_programs() || definition.category == Category::Web;
+                    let reported = is_reported.then(|| arguments.clone());
+                    let passed = gate.pass(proposed, reported).await?;
+                    // What is told of a call is told of the arguments that it was made with.
+                    arguments = passed.arguments.unwrap_or(arguments);
+                    passed.value
+                }
+            };
+
+            let limits = &state.options.limits;
+            let form = OutputForm::of(state.options.vocabulary);
+            let ran = listed.runs_programs().then_some(form);
+            let value = truncation::fit_result(value, ran, limits, &state.results);
+            if let Some(key) = key {
+                state.answers.put(key, cx.answered(&value));
+            }
+            Ok(self.told(&listed, &arguments, value, &cx))
+        };
+        steps.boxed()
     }
 
     /// The value as its reader expects it, with how models and users are shown it. The vocabularies
@@ -310,7 +304,8 @@ impl ToolExecutor {
     pub fn refuse_alike(&self, request: &ApprovalRequest) -> bool {
         let call = ToolCall::new("", request.tool.clone(), Map::new());
         let Ok(listed) = self.tool_of(&call) else { return false };
-        let rule = suggest_rule(listed.definition().name, &request.proposal);
+        let effects = effects_of(&request.proposal);
+        let rule = suggest_rule(listed.definition().name, &request.proposal, &effects);
         let refusal = rule.map(|rule| Rule {
             decision: Decision::Deny,
             // A remembered rule about a command counts as a yes to exactly that one only.

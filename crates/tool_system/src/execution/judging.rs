@@ -22,10 +22,10 @@ impl ProposedEffects {
     pub(crate) async fn of(proposal: &Proposal, cx: &ToolContext) -> Result<Self, ToolError> {
         let tool = cx.tool;
         let is_command = matches!(proposal, Proposal::Command(_));
-        let find = move |proposal: &Proposal| Self {
-            effects: effects_of(proposal),
-            rule: suggest_rule(tool, proposal),
-            is_command,
+        let find = move |proposal: &Proposal| {
+            let effects = effects_of(proposal);
+            let rule = suggest_rule(tool, proposal, &effects);
+            Self { effects, rule, is_command }
         };
         if !is_command {
             return Ok(find(proposal));

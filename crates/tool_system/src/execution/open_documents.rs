@@ -4,7 +4,6 @@
 //! anything else. Searches, outlines and commands see the disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -78,11 +77,6 @@ impl ToolContext {
     pub(crate) fn is_saved_meanwhile(&self, path: &RelPath, disk: Option<&[u8]>) -> bool {
         let saved = locked(&self.saved_beneath).get(path).copied();
         saved.is_some_and(|saved| disk.is_none_or(|disk| ContentHash::of(disk) != saved))
-    }
-
-    /// The editor, if there is one.
-    pub(crate) fn documents(&self) -> Option<Arc<dyn OpenDocuments>> {
-        self.state.options.documents.clone()
     }
 
     /// Where a file of the project lies, by a path that goes through no link.

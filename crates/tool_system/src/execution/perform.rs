@@ -10,6 +10,9 @@ use workspace::{EntryRole, Inverse, Journal, Label};
 use crate::editor_writes::EditorWrites;
 use crate::{Approved, Asker, CommandRunner, OnDemand, TakesBack, ToolContext, WebAccess};
 
+const NO_COMMANDS: &str = "commands cannot be run in this session";
+const NO_WEB: &str = "the web cannot be reached in this session";
+
 /// Performs proposals that have passed the approval gate, which alone calls it.
 #[async_trait]
 pub trait Performer: Send + Sync {
@@ -24,14 +27,12 @@ pub trait Performer: Send + Sync {
 
     /// What runs commands, if commands can be run.
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
-        let message = "commands cannot be run in this session";
-        Err(ToolError::new(ErrorCode::PermissionDenied, message))
+        Err(ToolError::new(ErrorCode::PermissionDenied, NO_COMMANDS))
     }
 
     /// What asks web servers, if the web can be reached.
     fn web(&self) -> Result<Arc<WebAccess>, ToolError> {
-        let message = "the web cannot be reached in this session";
-        Err(ToolError::new(ErrorCode::PermissionDenied, message))
+        Err(ToolError::new(ErrorCode::PermissionDenied, NO_WEB))
     }
 }
 
@@ -103,7 +104,7 @@ impl Performer for JournalPerformer {
             summary: summary(&set, takes_back.as_ref()),
         };
         // What is taken back is taken back on the disk, and only if the editor has nothing else.
-        if let (Some(documents), None) = (cx.documents(), &takes_back) {
+        if let (Some(documents), None) = (cx.state.options.documents.clone(), &takes_back) {
             let (changes, asked) = (set.clone(), Arc::clone(&documents));
             let find = move |cx: &ToolContext| EditorWrites::among(cx, &changes, &*asked);
             if let Some(writes) = cx.blocking(find).await? {
@@ -132,19 +133,12 @@ impl Performer for JournalPerformer {
     }
 
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
-        match &self.commands {
-            Some(commands) => Ok(Arc::clone(commands.get()?)),
-            None => {
-                let message = "commands cannot be run in this session";
-                Err(ToolError::new(ErrorCode::PermissionDenied, message))
-            }
-        }
+        let none = || ToolError::new(ErrorCode::PermissionDenied, NO_COMMANDS);
+        Ok(Arc::clone(self.commands.as_ref().ok_or_else(none)?.get()?))
     }
 
     fn web(&self) -> Result<Arc<WebAccess>, ToolError> {
-        let message = "the web cannot be reached in this session";
-        let web = self.web.as_ref().map(Arc::clone);
-        web.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
+        self.web.clone().ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, NO_WEB))
     }
 }
 
@@ -157,7 +151,7 @@ fn note_written(cx: &ToolContext, set: &ChangeSet) -> Result<(), ToolError> {
                 cx.note_read(&path, ContentHash::of(&content.0));
             }
             Change::Delete { path, .. } | Change::Move { from: path, .. } => {
-                cx.forget(&cx.workspace().resolve(path)?);
+                cx.state.files.forget(&cx.workspace().resolve(path)?);
             }
             Change::Link { .. } | Change::MakeDir { .. } | Change::RemoveDir { .. } => {}
         }

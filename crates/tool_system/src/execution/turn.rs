@@ -88,34 +88,29 @@ impl TurnMemory {
     }
 
     pub(crate) fn put(&self, key: CallKey, answered: RecordedAnswer) {
-        locked(&self.calls).put(key, answered);
+        let weight = weight(&answered.value);
+        if weight > MAX_BYTES {
+            return;
+        }
+        let Calls { answers, order, bytes } = &mut *locked(&self.calls);
+        if answers.insert(key.clone(), answered).is_some() {
+            order.retain(|(known, weight)| {
+                let stays = *known != key;
+                *bytes -= if stays { 0 } else { *weight };
+                stays
+            });
+        }
+        *bytes += weight;
+        order.push_back((key, weight));
+        while *bytes > MAX_BYTES || order.len() > MAX_CALLS {
+            let Some((oldest, weight)) = order.pop_front() else { break };
+            answers.remove(&oldest);
+            *bytes -= weight;
+        }
     }
 
     pub(crate) fn clear(&self) {
         *locked(&self.calls) = Calls::default();
-    }
-}
-
-impl Calls {
-    fn put(&mut self, key: CallKey, answered: RecordedAnswer) {
-        let bytes = weight(&answered.value);
-        if bytes > MAX_BYTES {
-            return;
-        }
-        if self.answers.insert(key.clone(), answered).is_some() {
-            self.order.retain(|(known, bytes)| {
-                let stays = *known != key;
-                self.bytes -= if stays { 0 } else { *bytes };
-                stays
-            });
-        }
-        self.bytes += bytes;
-        self.order.push_back((key, bytes));
-        while self.bytes > MAX_BYTES || self.order.len() > MAX_CALLS {
-            let Some((oldest, bytes)) = self.order.pop_front() else { break };
-            self.answers.remove(&oldest);
-            self.bytes -= bytes;
-        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use protocol::UnknownName;
 use serde::{Deserialize, Serialize};
-use strum::VariantArray as _;
 
 /// What a policy says about an action. The order is from narrow to wide, so that the smaller of two
 /// decisions is the safer one.
@@ -33,19 +32,7 @@ pub enum Decision {
     Allow,
 }
 
-impl Decision {
-    /// All decisions, from narrow to wide.
-    pub const ALL: &[Decision] = Decision::VARIANTS;
-
-    /// The spelling in configuration.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("decision", text, Self::ALL)
-    }
-}
+protocol::names_of!(Decision, "decision");
 
 /// What happens where no rule decides. The order is from narrow to wide.
 #[derive(
@@ -114,19 +101,9 @@ impl CommandMode {
     }
 }
 
+protocol::names_of!(ApprovalMode, "approval mode");
+
 impl ApprovalMode {
-    /// All modes, from narrow to wide.
-    pub const ALL: &[ApprovalMode] = ApprovalMode::VARIANTS;
-
-    /// The spelling in configuration and on the command line.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("approval mode", text, Self::ALL)
-    }
-
     /// This mode, or the one that a project asks for if that is narrower.
     #[must_use]
     pub fn narrowed_by(self, project: Option<ApprovalMode>) -> ApprovalMode {

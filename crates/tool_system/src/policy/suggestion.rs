@@ -6,13 +6,13 @@ use protocol::{CommandSpec, ProjectMode, Proposal, RunMode, visible};
 
 use super::{
     CommandPattern, Decision, Effect, HostPattern, PathPattern, Rule, RuleSource, ToolPattern,
-    effects_of, protection,
+    protection,
 };
 
 /// More paths than this make no rule that a user would read before agreeing.
 const MAX_PATHS: usize = 8;
 
-/// The narrowest rule that lets `proposal` of `tool` pass from now on. There is none if no rule can
+/// The narrowest rule that lets `proposal` of `tool`, which has these effects, pass from now on. There is none if no rule can
 /// say exactly what was shown.
 ///
 /// For files it names the tool and the paths. There is none for protected names, deletions and
@@ -23,14 +23,14 @@ const MAX_PATHS: usize = 8;
 /// redirections, variables, another directory, the network), or if it is more than one command.
 /// Because a rule does not say all of that, the executor lets it count only for a proposal that
 /// would be remembered by the very same rule.
-pub(crate) fn suggest_rule(tool: &str, proposal: &Proposal) -> Option<Rule> {
+pub(crate) fn suggest_rule(tool: &str, proposal: &Proposal, effects: &[Effect]) -> Option<Rule> {
     match proposal {
         Proposal::Command(spec) => {
-            let rule = rule_for(tool, &effects_of(proposal)).filter(|_| is_all_words(spec))?;
+            let rule = rule_for(tool, effects).filter(|_| is_all_words(spec))?;
             is_all_of(rule.command.first()?, &spec.argv).then_some(rule)
         }
-        Proposal::Changes(_) => rule_for(tool, &effects_of(proposal)),
-        Proposal::Web(_) => rule_for_server(tool, &effects_of(proposal)),
+        Proposal::Changes(_) => rule_for(tool, effects),
+        Proposal::Web(_) => rule_for_server(tool, effects),
         Proposal::Foreign(call) if call.destructive || call.asks.is_some() => None,
         Proposal::Foreign(call) => {
             let tool = ToolPattern::new(globset::escape(tool)).ok()?;
@@ -108,8 +108,8 @@ fn rememberable_path(effect: &Effect) -> Option<&str> {
     (!refused).then_some(path)
 }
 
-/// What `rule`, which [`suggest_rule`] made for `proposal`, lets pass from now on.
-pub(crate) fn in_words(rule: &Rule, proposal: &Proposal) -> String {
+/// What `rule`, which [`suggest_rule`] made for these effects, lets pass from now on.
+pub(crate) fn in_words(rule: &Rule, effects: &[Effect]) -> String {
     let tool = visible(rule.tool.as_str());
     if let [command] = rule.command.as_slice() {
         let command = visible(command.as_str());
@@ -127,7 +127,6 @@ pub(crate) fn in_words(rule: &Rule, proposal: &Proposal) -> String {
         let host = visible(&host.to_string());
         return format!("from now on {tool} may fetch from {host} without a question");
     }
-    let effects = effects_of(proposal);
     let paths: BTreeSet<&str> =
         effects.iter().filter_map(|effect| effect.path.as_deref()).collect();
     let paths: Vec<String> = paths.into_iter().map(|path| format!("`{}`", visible(path))).collect();
@@ -142,7 +141,7 @@ mod tests {
     use protocol::{Base, Change, ChangeSet, FileBytes};
 
     use super::*;
-    use crate::policy::EffectKind;
+    use crate::policy::{EffectKind, effects_of};
 
     fn suggested(effects: &[Effect]) -> String {
         rule_for("edit_lines", effects).map(|rule| rule.to_string()).unwrap_or_default()
@@ -182,7 +181,8 @@ mod tests {
 
     fn of_command(spec: CommandSpec) -> Option<String> {
         let proposal = Proposal::Command(spec);
-        Some(in_words(&suggest_rule("bash", &proposal)?, &proposal))
+        let effects = effects_of(&proposal);
+        Some(in_words(&suggest_rule("bash", &proposal, &effects)?, &effects))
     }
 
     #[test]
@@ -228,7 +228,8 @@ mod tests {
             mode: None,
         };
         let proposal = Proposal::Changes(ChangeSet { changes: vec![write] });
-        let rule = suggest_rule("edit_lines", &proposal).unwrap();
-        insta::assert_snapshot!(in_words(&rule, &proposal), @r"from now on edit_lines may create and change `src/a\u{202E}.rs`, with any content, without a question");
+        let effects = effects_of(&proposal);
+        let rule = suggest_rule("edit_lines", &proposal, &effects).unwrap();
+        insta::assert_snapshot!(in_words(&rule, &effects), @r"from now on edit_lines may create and change `src/a\u{202E}.rs`, with any content, without a question");
     }
 }

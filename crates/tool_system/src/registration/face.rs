@@ -6,7 +6,6 @@
 use protocol::{UnknownName, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use strum::VariantArray as _;
 
 /// A set of tool names and spellings that belong together. A session publishes one of them and
 /// understands all.
@@ -43,19 +42,9 @@ pub enum Vocabulary {
     Ally,
 }
 
+protocol::names_of!(Vocabulary, "vocabulary");
+
 impl Vocabulary {
-    /// All vocabularies, in the order in which an unknown name is looked for.
-    pub const ALL: &[Vocabulary] = Vocabulary::VARIANTS;
-
-    /// The lower-case name.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("vocabulary", text, Self::ALL)
-    }
-
     /// The view in which callers of this vocabulary expect results.
     pub fn view(self) -> View {
         match self {

@@ -69,7 +69,10 @@ fn generate<T: JsonSchema>(contract: Contract) -> Value {
         settings.meta_schema = None;
         settings.contract = contract;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    shortened(settings.into_generator().into_root_schema_for::<T>().to_value())
+}
+
+fn shortened(mut schema: Value) -> Value {
     each_schema(&mut schema, &mut |schema| {
         schema.remove("title");
         schema.remove("format");

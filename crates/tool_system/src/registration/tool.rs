@@ -108,19 +108,21 @@ impl Proposed {
         let proposal = Proposal::Web(request);
         Proposed { proposal, purpose: None, answer: None, takes_back: None, unseen: false }
     }
-
-    /// Adds what the model says it is for.
-    #[must_use]
-    pub fn for_purpose(mut self, purpose: Option<String>) -> Self {
-        self.purpose = purpose;
-        self
-    }
 }
 
 impl Outcome {
     /// An answer made from any serialisable value.
     pub fn answer(value: impl serde::Serialize) -> Result<Outcome, ToolError> {
         json_of(value).map(Outcome::Answer)
+    }
+
+    /// Adds to a proposal what the model says it is for.
+    #[must_use]
+    pub fn for_purpose(mut self, purpose: Option<String>) -> Self {
+        if let Outcome::Proposal(proposed) = &mut self {
+            proposed.purpose = purpose;
+        }
+        self
     }
 }
 

@@ -11,7 +11,6 @@ use protocol::{ErrorCode, ToolError, UnknownName, WebRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use strum::VariantArray as _;
 
 use self::formats::cleaned;
 
@@ -94,19 +93,9 @@ pub enum SearchProvider {
     Kagi,
 }
 
+protocol::names_of!(SearchProvider, "search provider");
+
 impl SearchProvider {
-    /// Every kind.
-    pub const ALL: &[SearchProvider] = SearchProvider::VARIANTS;
-
-    /// The spelling in configuration.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("search provider", text, Self::ALL)
-    }
-
     /// The address of the service; none for servers that users run themselves.
     pub fn usual_url(self) -> Option<&'static str> {
         self.format().usual_url()

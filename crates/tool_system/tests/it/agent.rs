@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use protocol::{ErrorCode, MessageHandle, PlanStep, StepStatus, ToolError, ToolResult};
+use protocol::{
+    ErrorCode, MessageHandle, PlanStep, StepStatus, ToolError, ToolResult, TraceContext,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
@@ -48,6 +50,10 @@ impl AgentHost for Host {
 
     async fn was_told(&self, says: TextSearch) -> bool {
         says("look at http://named.test/page")
+    }
+
+    fn trace_context(&self, _: &str) -> Option<TraceContext> {
+        None
     }
 }
 

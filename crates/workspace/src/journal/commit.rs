@@ -5,7 +5,7 @@ use protocol::Base;
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-use super::dirs::{Dirs, EntryPlace, Meanwhile};
+use super::dirs::{Dirs, EntryPlace};
 use super::entry::JournalStep;
 use super::old_bytes::OldBytes;
 use super::plan::Planned;
@@ -55,10 +55,11 @@ impl Commit<'_> {
         let failed = |errno| Error::from_errno(&first, errno);
         if sum < THREAD_BYTES {
             check()?;
-            return self.dirs.sync(self.ops, touched).map_err(failed);
+            return self.dirs.sync(self.ops, touched, None).map_err(failed);
         }
-        let (synced, checked) = self.dirs.sync_meanwhile(self.ops, touched, Meanwhile::Work(check));
-        checked.unwrap_or(Ok(()))?;
+        let mut checked = Ok(());
+        let synced = self.dirs.sync(self.ops, touched, Some(&mut || checked = check()));
+        checked?;
         synced.map_err(failed)
     }
 

@@ -63,58 +63,31 @@ impl<'w> Dirs<'w> {
         self.open.borrow_mut().retain(|open, _| !open.starts_with(path));
     }
 
-    /// Forces these directories to the disk, each once. One that is gone needs no forcing.
-    pub(crate) fn sync(&self, ops: &Ops, paths: Vec<RelPath>) -> Result<()> {
-        self.sync_meanwhile(ops, paths, Meanwhile::Nothing::<fn()>).0
-    }
-
-    /// Forces these directories to the disk and does something else, at the same time if that is
-    /// wished.
-    pub(crate) fn sync_meanwhile<T>(
+    /// Forces these directories to the disk, each once, and does something else meanwhile if that is
+    /// wished. One that is gone needs no forcing.
+    pub(crate) fn sync(
         &self,
         ops: &Ops,
         mut paths: Vec<RelPath>,
-        mut work: Meanwhile<impl FnOnce() -> T>,
-    ) -> (Result<()>, Option<T>) {
+        mut meanwhile: Option<&mut dyn FnMut()>,
+    ) -> Result<()> {
         paths.sort_unstable();
         paths.dedup();
-        let mut done = None;
         for paths in paths.chunks(MAX_OPEN) {
-            let dirs = match self.open_all(paths) {
-                Ok(dirs) => dirs,
-                Err(errno) => return (Err(errno), done),
-            };
-            let files: Vec<_> = dirs.iter().map(|dir| dir.as_fd()).collect();
-            let synced = match std::mem::replace(&mut work, Meanwhile::Nothing) {
-                Meanwhile::Nothing => ops.sync_all(&files),
-                Meanwhile::Work(work) => {
-                    let (synced, worked) = ops.sync_all_meanwhile(&files, work);
-                    done = Some(worked);
-                    synced
+            let mut dirs = Vec::with_capacity(paths.len());
+            for path in paths {
+                match self.dir(path) {
+                    Ok(dir) => dirs.push(dir),
+                    Err(Errno::NOENT) => {}
+                    Err(errno) => return Err(errno),
                 }
-            };
-            if synced.is_err() {
-                return (synced, done);
+            }
+            let files: Vec<_> = dirs.iter().map(|dir| dir.as_fd()).collect();
+            match meanwhile.take() {
+                None => ops.sync_all(&files)?,
+                Some(work) => ops.sync_all_meanwhile(&files, work)?,
             }
         }
-        (Ok(()), done)
+        Ok(())
     }
-
-    fn open_all(&self, paths: &[RelPath]) -> Result<Vec<Rc<OwnedFd>>> {
-        let mut dirs = Vec::with_capacity(paths.len());
-        for path in paths {
-            match self.dir(path) {
-                Ok(dir) => dirs.push(dir),
-                Err(Errno::NOENT) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-        Ok(dirs)
-    }
-}
-
-/// What to do while the disk is waited for.
-pub(crate) enum Meanwhile<F> {
-    Nothing,
-    Work(F),
 }

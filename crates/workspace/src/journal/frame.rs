@@ -8,25 +8,15 @@ const FIELDS: usize = 5;
 /// Magic, number, length, time, stage.
 pub(crate) const FRAME_BYTES: usize = FIELDS * size_of::<u64>();
 
-/// How far the work of an entry has come.
+/// How far the work of an entry has come, by the number that stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The entry itself is being written; no file was changed yet.
-    Writing,
+    Writing = 0,
     /// The entry is complete, its work may have begun.
-    Open,
+    Open = 1,
     /// The work is complete.
-    Done,
-}
-
-impl Stage {
-    fn number(self) -> u64 {
-        match self {
-            Stage::Writing => 0,
-            Stage::Open => 1,
-            Stage::Done => 2,
-        }
-    }
+    Done = 2,
 }
 
 /// Where an entry begins.
@@ -49,7 +39,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     pub(crate) fn to_bytes(self) -> [u8; FRAME_BYTES] {
-        let fields = [MAGIC, self.id.0, self.len, self.time_ms, self.stage.number()];
+        let fields = [MAGIC, self.id.0, self.len, self.time_ms, self.stage as u64];
         let mut bytes = [0; FRAME_BYTES];
         bytes.copy_from_slice(fields.map(u64::to_le_bytes).as_flattened());
         bytes

@@ -31,24 +31,20 @@ impl KeptMetadata {
         after: &Base,
         metadata: Option<&Metadata>,
     ) -> Option<KeptMetadata> {
-        match (before, after, metadata) {
-            (Base::File { .. }, Base::Absent | Base::Link { .. }, Some(metadata)) => {
-                Some(KeptMetadata::of(metadata))
-            }
-            _ => None,
-        }
-    }
-
-    fn of(metadata: &Metadata) -> KeptMetadata {
+        let (Base::File { .. }, Base::Absent | Base::Link { .. }, Some(metadata)) =
+            (before, after, metadata)
+        else {
+            return None;
+        };
         let bytes = |bytes: &Vec<u8>| FileBytes(bytes.clone());
         let attributes = metadata.attributes.iter();
-        KeptMetadata {
+        Some(KeptMetadata {
             uid: metadata.uid,
             gid: metadata.gid,
             seconds: metadata.modified.seconds,
             nanoseconds: metadata.modified.nanoseconds,
             attributes: attributes.map(|(name, value)| (bytes(name), bytes(value))).collect(),
-        }
+        })
     }
 
     /// For handing it to the file that comes back.

@@ -5,7 +5,7 @@ use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 use rustix::io::Errno;
 
 use super::dirs::Dirs;
-use super::entry::JournalStep;
+use super::entry::{EntryRole, JournalStep};
 use super::image::Image;
 use super::kept::{KeptMetadata, Returning};
 use super::old_bytes::OldBytes;
@@ -70,19 +70,13 @@ impl KeptBudget {
     }
 }
 
-/// Whether files that their owner may not write are left alone.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReadOnly {
-    Refuse,
-    /// For taking back a change that made the file read-only.
-    Replace,
-}
-
 pub(crate) struct Planner<'p, 's> {
     pub(crate) ops: &'p Ops,
     pub(crate) dirs: &'p Dirs<'p>,
     pub(crate) max_bytes: u64,
-    pub(crate) read_only: ReadOnly,
+    /// A change leaves files alone that their owner may not write. Taking one back does not: it may
+    /// have made the file read-only.
+    pub(crate) role: EntryRole,
     pub(crate) stem: TempStem,
     pub(crate) plan: ChangePlan<'s>,
     /// What files that come back had.
@@ -110,33 +104,33 @@ enum Reading<'s> {
 
 impl<'s> Planner<'_, 's> {
     pub(crate) fn check(mut self, set: &'s ChangeSet) -> Result<ChangePlan<'s>, Error> {
-        let paths = set.changes.iter().map(|change| self.paths_of(change));
-        let paths = paths.collect::<Result<Vec<_>, Error>>()?;
-        let temps = shape::check(&set.changes, &paths)?;
-        let parents = shape::Parents::new(&set.changes, &paths);
-        for (index, (change, paths)) in set.changes.iter().zip(&paths).enumerate() {
-            for path in paths {
-                parents.check(self.dirs, index, path)?;
-            }
-            let temp =
-                |planner: &Self| temps[index].join_entry(planner.stem.name(index).as_bytes());
-            self.check_change(change, paths, temp(&self))?;
-            self.limit_waiting()?;
-        }
-        shape::check_emptied(self.dirs, &set.changes, &paths)?;
-        Ok(self.plan)
-    }
-
-    /// The paths of a change, which go through no link: a change is approved under the name of what
-    /// it changes, so a link that appears in between makes it void instead of leading it elsewhere.
-    fn paths_of(&self, change: &Change) -> Result<Vec<RelPath>, Error> {
+        // Paths go through no link: a change is approved under the name of what it changes, so a link
+        // that appears in between makes it void instead of leading it elsewhere.
         let path = |text: &str| match self.dirs.workspace.resolve(text)? {
             root if root.is_root() => {
                 Err(Error::contradiction(&root, "the project itself cannot be changed"))
             }
             path => Ok(path),
         };
-        change.paths().into_iter().map(path).collect()
+        let paths = set.changes.iter().map(|change| change.paths().into_iter().map(path).collect());
+        let paths = paths.collect::<Result<Vec<Vec<RelPath>>, Error>>()?;
+        let temps = shape::check(&set.changes, &paths)?;
+        let parents = shape::Parents::new(&set.changes, &paths);
+        for (index, (change, paths)) in set.changes.iter().zip(&paths).enumerate() {
+            for path in paths {
+                parents.check(self.dirs, index, path)?;
+            }
+            let temp = temps[index].join_entry(self.stem.name(index).as_bytes());
+            self.check_change(change, paths, temp)?;
+            // Each file that waits is held open.
+            if self.plan.proofs.len() >= MAX_WAITING {
+                for proof in std::mem::take(&mut self.plan.proofs) {
+                    proof.run()?.enter(&mut self.plan);
+                }
+            }
+        }
+        shape::check_emptied(self.dirs, &set.changes, &paths)?;
+        Ok(self.plan)
     }
 
     fn check_change(
@@ -148,17 +142,7 @@ impl<'s> Planner<'_, 's> {
         let path = paths[0].clone();
         match change {
             Change::Write { base, content, mode, .. } => {
-                let mut old = self.check_base(&path, base, Reading::MayWait(&content.0))?;
-                self.refuse_read_only(&path, base)?;
-                self.note_links(&path, &old);
-                self.bring_back(&path, &content.0, &mut old);
-                let mode = mode.or(base.mode());
-                let after = Base::File {
-                    hash: self.hash_of_new(&path, &mut old, &content.0),
-                    size: content.0.len() as u64,
-                    mode: mode.unwrap_or_default(),
-                };
-                self.put(Put { path, before: base, after, temp, old }, New::File(&content.0), mode);
+                self.check_write(path, temp, base, &content.0, *mode)?;
             }
             Change::Link { base, target, .. } => {
                 let old = self.check_base(&path, base, Reading::Now)?;
@@ -175,7 +159,7 @@ impl<'s> Planner<'_, 's> {
                 let to = paths[1].clone();
                 let replaced = self.check_base(&to, target, Reading::Now)?;
                 self.note_links(&to, &replaced);
-                let image = self.image(&replaced);
+                let image = replaced.bytes.map(|old| Image::store(&old, &mut self.plan.images));
                 let (what, replaced) = (base.clone(), target.clone());
                 let step = JournalStep::Move { from: path, to, what, replaced, temp, image };
                 self.push(step, New::Nothing, old, None);
@@ -191,6 +175,42 @@ impl<'s> Planner<'_, 's> {
                 self.push(JournalStep::RemoveDir { path, mode: *mode }, New::Nothing, old, None);
             }
         }
+        Ok(())
+    }
+
+    fn check_write(
+        &mut self,
+        path: RelPath,
+        temp: RelPath,
+        base: &Base,
+        content: &'s [u8],
+        mode: Option<u32>,
+    ) -> Result<(), Error> {
+        let mut old = self.check_base(&path, base, Reading::MayWait(content))?;
+        let is_read_only = matches!(base, Base::File { mode, .. } if mode & OWNER_WRITES == 0);
+        if is_read_only && self.role == EntryRole::Change {
+            return Err(Error::ReadOnlyFile { path: path.to_text() });
+        }
+        self.note_links(&path, &old);
+        // A file that comes back gets the metadata it had, if nothing is there that it replaces.
+        if old.metadata.is_none()
+            && !self.returning.is_empty()
+            && let Some(kept) = self.returning.get(&(path.clone(), ContentHash::of(content)))
+        {
+            (old.metadata, old.returns) = (Some(kept.to_metadata()), true);
+        }
+        let hash = match old.candidate.take() {
+            None => ContentHash::of(content),
+            // A placeholder, until the proof has found the hash.
+            Some(candidate) => {
+                let (index, path) = (self.plan.planned.len(), path.clone());
+                self.plan.proofs.push(Proof { index, path, candidate, new: content });
+                ContentHash::from_bytes([0; 32])
+            }
+        };
+        let mode = mode.or(base.mode());
+        let after = Base::File { hash, size: content.len() as u64, mode: mode.unwrap_or_default() };
+        self.put(Put { path, before: base, after, temp, old }, New::File(content), mode);
         Ok(())
     }
 
@@ -234,47 +254,6 @@ impl<'s> Planner<'_, 's> {
         })
     }
 
-    /// The hash of the new content, or a placeholder while a proof is pending.
-    fn hash_of_new(&mut self, path: &RelPath, old: &mut Old<'_>, new: &'s [u8]) -> ContentHash {
-        let Some(candidate) = old.candidate.take() else { return ContentHash::of(new) };
-        let (index, path) = (self.plan.planned.len(), path.clone());
-        self.plan.proofs.push(Proof { index, path, candidate, new });
-        ContentHash::from_bytes([0; 32])
-    }
-
-    /// A file that comes back gets the metadata it had, if nothing is there that it replaces.
-    fn bring_back(&self, path: &RelPath, new: &[u8], old: &mut Old<'_>) {
-        if old.metadata.is_some() || self.returning.is_empty() {
-            return;
-        }
-        if let Some(kept) = self.returning.get(&(path.clone(), ContentHash::of(new))) {
-            (old.metadata, old.returns) = (Some(kept.to_metadata()), true);
-        }
-    }
-
-    /// Closes the files that wait once they are too many.
-    fn limit_waiting(&mut self) -> Result<(), Error> {
-        if self.plan.proofs.len() < MAX_WAITING {
-            return Ok(());
-        }
-        let proofs = std::mem::take(&mut self.plan.proofs);
-        proofs.into_iter().try_for_each(|proof| {
-            proof.run()?.enter(&mut self.plan);
-            Ok(())
-        })
-    }
-
-    fn refuse_read_only(&self, path: &RelPath, base: &Base) -> Result<(), Error> {
-        match base {
-            Base::File { mode, .. }
-                if mode & OWNER_WRITES == 0 && self.read_only == ReadOnly::Refuse =>
-            {
-                Err(Error::ReadOnlyFile { path: path.to_text() })
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn note_links(&mut self, path: &RelPath, old: &Old<'_>) {
         let links = old.metadata.as_ref().map_or(1, |metadata| metadata.links);
         if links > 1 {
@@ -291,14 +270,10 @@ impl<'s> Planner<'_, 's> {
         if mode_known && *before == after {
             return;
         }
-        let image = self.image(&old);
+        let image = old.bytes.as_ref().map(|old| Image::store(old, &mut self.plan.images));
         let kept = KeptMetadata::for_step(before, &after, old.metadata.as_ref());
         let step = JournalStep::Put { path, before: before.clone(), after, temp, image, kept };
         self.push(step, new, old, mode);
-    }
-
-    fn image(&mut self, old: &Old<'_>) -> Option<Image> {
-        Some(Image::store(old.bytes.as_ref()?, &mut self.plan.images))
     }
 
     fn push(&mut self, step: JournalStep, new: New<'s>, old: Old<'s>, mode: Option<u32>) {

@@ -1,7 +1,7 @@
 //! Writing everything that a set needs to where it does no harm yet: the new content beside its
 //! targets, and the entry by which it could be undone.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver};
 
 use protocol::Base;
@@ -9,12 +9,12 @@ use rustix::fs::fstat;
 use rustix::io::{Errno, Result};
 
 use super::dirs::Dirs;
-use super::entry::{self, JournalStep};
+use super::entry::JournalStep;
 use super::plan::{ChangePlan, New, Planned};
 use super::proof::Proof;
 use super::store::{EntryDraft, Store};
 use crate::metadata::Losses;
-use crate::ops::{Ops, ReadyToSync};
+use crate::ops::Ops;
 use crate::{EntryMeta, Error, RelPath};
 
 /// How many new files are open at once while they wait for the disk.
@@ -67,11 +67,11 @@ impl Prepare<'_> {
             return self.write_and_prove(draft, plan, &proofs);
         }
         let waiting = self.write_temps(plan)?;
-        let sealing = Sealing { ops: self.ops, store: self.store };
-        sealing.seal(draft, plan)?;
+        let journal = |errno| self.store.failed(errno);
+        self.store.seal(draft, plan).map_err(journal)?;
         let mut files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-        files.extend(sealing.entry_files(draft));
-        self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+        files.extend(self.store.files_of(draft));
+        self.ops.sync_all(&files).map_err(journal)
     }
 
     /// Large files are read and hashed on a second thread while this one writes the new content,
@@ -82,14 +82,14 @@ impl Prepare<'_> {
         plan: &mut ChangePlan<'s>,
         proofs: &[Proof<'s>],
     ) -> std::result::Result<(), Error> {
-        let sealing = Sealing { ops: self.ops, store: self.store };
+        let (ops, store) = (self.ops, self.store);
         std::thread::scope(|scope| {
             let (hand_over, handed) = mpsc::channel();
-            let sealed = scope.spawn(move || sealing.prove_and_seal(proofs, &handed));
+            let sealed = scope.spawn(move || prove_and_seal((ops, store), proofs, &handed));
             let waiting = self.write_temps(plan)?;
             let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
             let failed = |errno| Error::from_errno(&proofs[0].path, errno);
-            let ready = self.ops.ready_to_sync(&files).map_err(failed)?;
+            let ready = ops.ready_to_sync(&files).map_err(failed)?;
             // The receiver is gone if a proof has failed, and then there is nothing to wait for.
             let synced = hand_over.send((draft, plan)).map_or(Ok(()), |()| ready.wait());
             sealed.join().unwrap_or_else(|_| Err(failed(Errno::IO)))?;
@@ -150,55 +150,23 @@ impl Prepare<'_> {
     }
 }
 
-/// The part of the work that touches only the journal, and may be done by another thread.
-#[derive(Clone, Copy)]
-struct Sealing<'p> {
-    ops: &'p Ops,
-    store: &'p Store,
-}
-
-impl<'p> Sealing<'p> {
-    /// Compares the large files, and once draft and plan are handed over, completes the entry and
-    /// waits until it is on the disk. If they never are, there is nothing to complete.
-    fn prove_and_seal<'s>(
-        self,
-        proofs: &[Proof<'s>],
-        handed: &Receiver<(&mut EntryDraft, &mut ChangePlan<'s>)>,
-    ) -> std::result::Result<(), Error> {
-        let (early, late) = proofs.split_at(proofs.len().min(EARLY_PROOFS));
-        let proven = early.iter().map(Proof::run).collect::<std::result::Result<Vec<_>, _>>()?;
-        let Ok((draft, plan)) = handed.recv() else { return Ok(()) };
-        proven.into_iter().for_each(|proven| proven.enter(plan));
-        late.iter().try_for_each(|proof| proof.run().map(|proven| proven.enter(plan)))?;
-        self.seal(draft, plan)?;
-        let files = self.entry_files(draft);
-        let synced = self.ops.ready_to_sync(&files).and_then(ReadyToSync::wait_beside);
-        synced.map_err(|errno| self.store.failed(errno))
-    }
-
-    /// Completes the entry with images and steps.
-    fn seal(
-        &self,
-        draft: &mut EntryDraft,
-        plan: &mut ChangePlan<'_>,
-    ) -> std::result::Result<(), Error> {
-        let mut rest = std::mem::take(&mut plan.images);
-        let steps: Vec<JournalStep> =
-            plan.planned.iter().map(|planned| planned.step.clone()).collect();
-        let images = rest.len() as u64;
-        rest.extend_from_slice(&entry::seal(&steps, draft.header_len() + images));
-        self.store.seal(draft, &rest).map_err(|errno| self.store.failed(errno))
-    }
-
-    /// What must be on the disk for the entry to be there.
-    fn entry_files<'f>(&self, draft: &'f EntryDraft) -> Vec<BorrowedFd<'f>>
-    where
-        'p: 'f,
-    {
-        let dir = draft.new_segment.then(|| self.store.dir());
-        let previous = draft.previous.as_ref().map(AsFd::as_fd);
-        [Some(draft.file.as_fd()), dir, previous].into_iter().flatten().collect()
-    }
+/// The part of the work that touches only the journal, for another thread: compares the large files,
+/// and once draft and plan are handed over, completes the entry and waits until it is on the disk. If
+/// they never are, there is nothing to complete.
+fn prove_and_seal<'s>(
+    (ops, store): (&Ops, &Store),
+    proofs: &[Proof<'s>],
+    handed: &Receiver<(&mut EntryDraft, &mut ChangePlan<'s>)>,
+) -> std::result::Result<(), Error> {
+    let (early, late) = proofs.split_at(proofs.len().min(EARLY_PROOFS));
+    let proven = early.iter().map(Proof::run).collect::<std::result::Result<Vec<_>, _>>()?;
+    let Ok((draft, plan)) = handed.recv() else { return Ok(()) };
+    proven.into_iter().for_each(|proven| proven.enter(plan));
+    late.iter().try_for_each(|proof| proof.run().map(|proven| proven.enter(plan)))?;
+    let synced = store
+        .seal(draft, plan)
+        .and_then(|()| ops.ready_to_sync(&store.files_of(draft))?.wait_beside());
+    synced.map_err(|errno| store.failed(errno))
 }
 
 /// Removes what lies in temporary files after the change, and does not wait until its space is

@@ -6,7 +6,7 @@ use super::entry::JournalStep;
 use super::image::Image;
 use super::old_bytes::OldBytes;
 use super::plan::{ChangePlan, New, Planned};
-use super::{Applied, EntryRole, Journal, Label, Purpose, ReadOnly, Taking};
+use super::{Applied, EntryRole, Journal, Label, Purpose, Taking};
 use crate::temp_name::TempStem;
 use crate::{Error, RelPath};
 
@@ -24,12 +24,7 @@ impl Journal {
     /// what the files hold now is what an undo expects. If this process dies meanwhile, the entry is found to be
     /// complete, because the files are as it says.
     pub fn record(&self, files: &[WrittenElsewhere], label: &Label) -> Result<Applied, Error> {
-        let purpose = Purpose {
-            label,
-            role: EntryRole::Change,
-            undoes: Vec::new(),
-            read_only: ReadOnly::Replace,
-        };
+        let purpose = Purpose { label, role: EntryRole::Change, undoes: &[] };
         self.enter(purpose, Taking::Nothing, |_, stem| self.recorded(files, stem))
     }
 

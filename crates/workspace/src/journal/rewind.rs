@@ -105,7 +105,7 @@ impl Rewind<'_> {
             }
             touch(step, &mut touched);
         }
-        self.dirs.sync(self.ops, touched)
+        self.dirs.sync(self.ops, touched, None)
     }
 
     /// Undoes the appearance of a file or link. It goes to a second temporary name first, where it

@@ -11,8 +11,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, openat, statat};
 use rustix::io::{Errno, Result, pread};
 
-use super::entry::{EntryId, Header, Loaded};
+use super::entry::{self, EntryId, Header, Loaded};
 use super::frame::{FRAME_BYTES, Frame, Spot, Stage};
+use super::plan::ChangePlan;
 use super::prune::Tail;
 use crate::entry_names::EntryNames;
 use crate::ops::{Name, Ops};
@@ -66,19 +67,12 @@ pub(crate) struct EntryDraft {
     pub(crate) spot: Spot,
     pub(crate) file: OwnedFd,
     /// Whether the segment is new, so that its name must reach the disk as well.
-    pub(crate) new_segment: bool,
+    new_segment: bool,
     /// The segment before a new one. The mark that its last entry is done must reach the disk
     /// before other work makes that impossible to see from the files.
-    pub(crate) previous: Option<OwnedFd>,
+    previous: Option<OwnedFd>,
     pub(crate) frame: Frame,
     end: u64,
-}
-
-impl EntryDraft {
-    /// The length of what was written after the frame so far.
-    pub(crate) fn header_len(&self) -> u64 {
-        self.end - self.spot.offset - FRAME_BYTES as u64
-    }
 }
 
 impl Store {
@@ -97,10 +91,6 @@ impl Store {
     pub(crate) fn damaged(&self, id: EntryId) -> Error {
         let path = self.dir.shown().to_owned();
         Error::State { path, reason: format!("entry {id} is damaged") }
-    }
-
-    pub(crate) fn dir(&self) -> BorrowedFd<'_> {
-        self.dir.as_fd()
     }
 
     /// Waits until no other process works.
@@ -192,7 +182,7 @@ impl Store {
             None => {
                 let previous = self.newest_segment()?;
                 let name = segment_name(id.0);
-                let file = self.ops.create(self.dir(), name.as_bytes(), FILE_MODE)?;
+                let file = self.ops.create(self.dir.as_fd(), name.as_bytes(), FILE_MODE)?;
                 (file, Spot { segment: id.0, offset: 0 }, previous)
             }
         };
@@ -208,12 +198,24 @@ impl Store {
         Ok(draft)
     }
 
-    /// Writes the rest of an entry. Its work may begin once the segment is on the disk.
-    pub(crate) fn seal(&self, draft: &mut EntryDraft, rest: &[u8]) -> Result<()> {
-        self.ops.write_at(&draft.file, rest, draft.end)?;
+    /// Completes an entry with its images and steps. Its work may begin once
+    /// [`Store::files_of`] are on the disk.
+    pub(crate) fn seal(&self, draft: &mut EntryDraft, plan: &mut ChangePlan<'_>) -> Result<()> {
+        let header_len = draft.end - draft.spot.offset - FRAME_BYTES as u64;
+        let steps: Vec<_> = plan.planned.iter().map(|planned| planned.step.clone()).collect();
+        let mut rest = std::mem::take(&mut plan.images);
+        rest.extend(entry::seal(&steps, header_len + rest.len() as u64));
+        self.ops.write_at(&draft.file, &rest, draft.end)?;
         draft.end += rest.len() as u64;
         draft.frame.len = draft.end - draft.spot.offset;
         self.mark(&draft.frame, Stage::Open, &draft.file)
+    }
+
+    /// What must be on the disk for the entry to be there.
+    pub(crate) fn files_of<'f>(&'f self, draft: &'f EntryDraft) -> Vec<BorrowedFd<'f>> {
+        let dir = draft.new_segment.then(|| self.dir.as_fd());
+        let previous = draft.previous.as_ref().map(AsFd::as_fd);
+        [Some(draft.file.as_fd()), dir, previous].into_iter().flatten().collect()
     }
 
     pub(crate) fn mark_frame_done(&self, frame: &Frame) -> Result<()> {
@@ -236,7 +238,7 @@ impl Store {
 
     pub(crate) fn remove_segment(&self, segment: u64) -> Result<()> {
         let name = segment_name(segment);
-        match self.ops.unlink(Name { dir: self.dir(), name: name.as_bytes() }) {
+        match self.ops.unlink(Name { dir: self.dir.as_fd(), name: name.as_bytes() }) {
             Err(Errno::NOENT) => Ok(()),
             outcome => outcome,
         }
@@ -310,7 +312,7 @@ impl Store {
     }
 
     fn open_segment(&self, segment: u64, flags: OFlags) -> Result<OwnedFd> {
-        crate::resolve::open_name(self.dir(), segment_name(segment).as_str(), flags)
+        crate::resolve::open_name(self.dir.as_fd(), segment_name(segment).as_str(), flags)
     }
 }
 

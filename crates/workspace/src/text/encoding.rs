@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use protocol::{ErrorCode, ToolError};
 
 use crate::binary::{UTF8_BOM, UTF16_BE_BOM, UTF16_LE_BOM, is_binary, starts_with_utf16_bom};
 
@@ -43,6 +44,13 @@ impl fmt::Display for TextEncoding {
 pub struct Unencodable {
     /// The encoding of the file.
     pub encoding: TextEncoding,
+}
+
+impl From<Unencodable> for ToolError {
+    fn from(error: Unencodable) -> ToolError {
+        ToolError::new(ErrorCode::InvalidArguments, error.to_string())
+            .suggest("Use only characters that this encoding has, or convert the file first.")
+    }
 }
 
 /// Takes bytes apart into encoding, byte order mark and body.

@@ -361,7 +361,7 @@ proptest! {
         let text = Text::decode(&bytes);
         let block = EditBlock { search: "needle\n", replace: "pin\nneedles\n", line: None };
         let done = apply_blocks(&text, &[block]).unwrap();
-        let edited = crate::edit::encode_body(&text, &done.body).unwrap();
+        let edited = text.encode_body(&done.body).unwrap();
         let back = Text::decode(&edited);
         prop_assert_eq!(back.encoding(), text.encoding());
         let found = memchr::memmem::find(back.body(), b"pin\r\nneedles\r\n").unwrap();

@@ -93,9 +93,9 @@ fn real_code_and_prose_pass() {
 fn a_line_that_the_file_has_is_no_placeholder() {
     let line = "// ... existing code ...";
     let new = format!("a\n  {line}\n");
-    let found = find_placeholder(&new, b"other").unwrap();
-    assert_eq!(found, Placeholder { line: 2, text: line.into() });
-    assert_eq!(find_placeholder(&new, format!("x\r\n{line}\r\n").as_bytes()), None);
-    let error = refuse_placeholder(&new, b"").unwrap_err();
+    refuse_placeholder(&new, format!("x\r\n{line}\r\n").as_bytes()).unwrap();
+    let error = refuse_placeholder(&new, b"other").unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArguments);
+    assert_eq!(error.details["placeholder_line"], 2);
+    assert_eq!(error.details["placeholder"], line);
 }

@@ -6,13 +6,9 @@ use serde_json::{Map, Value};
 use super::{ApprovalGate, QUESTION_LIFETIME};
 
 /// Asks the approver of a call for what is being performed.
-pub struct Asker<'a>(&'a ApprovalGate<'a>);
+pub struct Asker<'a>(pub(super) &'a ApprovalGate<'a>);
 
-impl<'a> Asker<'a> {
-    pub(super) fn new(gate: &'a ApprovalGate<'a>) -> Self {
-        Self(gate)
-    }
-
+impl Asker<'_> {
     /// Shows a question of a foreign server. The answer to send is what was shown, or what the user
     /// has made of it; everything but a yes is an error.
     pub async fn ask(&self, question: ForeignCall) -> Result<Map<String, Value>, ToolError> {

@@ -76,7 +76,7 @@ impl Tool for BashTool {
             timeout_ms: seconds.min(limits.max_bash_s).saturating_mul(1000),
             ..CommandSpec::default()
         };
-        Ok(Outcome::Proposal(Proposed::command(command).for_purpose(args.description)))
+        Ok(Outcome::Proposal(Proposed::command(command)).for_purpose(args.description))
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {

@@ -1,6 +1,5 @@
 //! `append_file`: more text at the end of a file.
 
-use tool_system::edit::encode_body;
 use tool_system::outcome_text::{EditText, EditedFiles, argument, written_summary, written_text};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, WrittenFile, propose_write};
@@ -47,7 +46,7 @@ impl Tool for AppendFileTool {
             } else {
                 body.extend_from_slice(args.content.as_bytes());
             }
-            propose_write(cx, &target, encode_body(&text, &body)?)
+            propose_write(cx, &target, text.encode_body(&body)?)
         })
         .await
     }

@@ -46,13 +46,7 @@ impl Tool for CreateFileTool {
                     .suggest("Change it with replace_in_file, edit_lines or update_file, or choose another path."));
             }
             target.refuse_placeholders(&args.content)?;
-            let outcome = propose_write(cx, &target, args.content.into_bytes())?;
-            Ok(match outcome {
-                Outcome::Proposal(proposed) => {
-                    Outcome::Proposal(proposed.for_purpose(args.description))
-                }
-                answer => answer,
-            })
+            Ok(propose_write(cx, &target, args.content.into_bytes())?.for_purpose(args.description))
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! `edit_lines`: lines by their numbers.
 
-use tool_system::edit::{LineEdit, edit_lines, encode_body};
+use tool_system::edit::{LineEdit, edit_lines};
 use tool_system::outcome_text::{EditText, EditedFiles, argument, edit_summary};
 use tool_system::prelude::*;
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
@@ -95,7 +95,7 @@ fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError>
     }
     let text = target.text();
     let edited = edit_lines(text.body(), line_edit(args)?, args.expected.as_deref())?;
-    let write = target.write(encode_body(&text, &edited.body)?);
+    let write = target.write(text.encode_body(&edited.body)?);
     let AnswerDiff { diff, added, removed } = answer_diff(&[(&write, Some(target.bytes()))]);
     let answer = EditLinesOutput {
         total_lines: edited.total_lines,

@@ -1,7 +1,7 @@
 //! `replace_in_file`: find and replace.
 
 use serde_json::Map;
-use tool_system::edit::{Miss, Replacement, encode_body, replace};
+use tool_system::edit::{Miss, Replacement, replace};
 use tool_system::outcome_text::{
     EditText, EditedFiles, OutcomeText, argument, edit_summary, text_at,
 };
@@ -152,7 +152,7 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
         expected: args.expected.map(Whole::as_usize),
     };
     let replaced = replace(&text, &what)?;
-    let content = encode_body(&text, &replaced.body)?;
+    let content = text.encode_body(&replaced.body)?;
     let changes = content != target.bytes();
     let plural = if replaced.count == 1 { "replacement" } else { "replacements" };
     let how = replaced.grade.map_or(String::new(), |grade| format!(" ({})", grade.describe()));

@@ -45,13 +45,8 @@ impl Tool for UpdateFileTool {
         cx.blocking(move |cx| {
             let target = Target::file(cx, &args.path)?;
             target.refuse_placeholders(&args.content)?;
-            let outcome = propose_write(cx, &target, target.encoded(&args.content)?)?;
-            Ok(match outcome {
-                Outcome::Proposal(proposed) => {
-                    Outcome::Proposal(proposed.for_purpose(args.description))
-                }
-                answer => answer,
-            })
+            Ok(propose_write(cx, &target, target.encoded(&args.content)?)?
+                .for_purpose(args.description))
         })
         .await
     }
