@@ -2,12 +2,15 @@
 
 use std::process;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use protocol::LogEntry;
+use mcp::{CallTracer, TracedCall};
+use protocol::{LogEntry, TraceContext};
 use session::LogObserver;
 use store::SessionId;
-use telemetry::{ContentCapture, ExportSettings, ExportStatus, Exporter, Recorder, Resource};
+use telemetry::{
+    ContentCapture, ExportSettings, ExportStatus, Exporter, Recorder, Resource, ServedCall,
+};
 
 use crate::config::TelemetryConfig;
 use crate::environment::TelemetryVariables;
@@ -24,8 +27,17 @@ static RECORDER: OnceLock<Option<Arc<Recorder>>> = OnceLock::new();
 
 /// Who reads the logs of sessions.
 pub(crate) fn observers(project: &Project) -> Vec<Arc<dyn LogObserver>> {
-    let recorder = RECORDER.get_or_init(|| started(project).map(Arc::new));
-    recorder.iter().map(|recorder| Arc::new(Observer(Arc::clone(recorder))) as _).collect()
+    recorder(project).map(|recorder| Arc::new(Observer(recorder)) as _).into_iter().collect()
+}
+
+/// Who is told of calls over MCP that are parts of other programs' traces.
+pub(crate) fn tracer(project: &Project) -> Option<Arc<dyn CallTracer>> {
+    recorder(project).map(|recorder| Arc::new(Tracer(recorder)) as _)
+}
+
+/// Begins to send, if anything is to be sent. Within a runtime only.
+fn recorder(project: &Project) -> Option<Arc<Recorder>> {
+    RECORDER.get_or_init(|| started(project).map(Arc::new)).clone()
 }
 
 /// Sends what was not sent yet, before the process ends.
@@ -113,6 +125,31 @@ impl LogObserver for Observer {
     fn left(&self, session: &SessionId) {
         self.0.left(session.as_str());
     }
+
+    fn trace_context(
+        &self,
+        session: &SessionId,
+        path: &[String],
+        call_id: &str,
+    ) -> Option<TraceContext> {
+        self.0.trace_context(session.as_str(), path, call_id)
+    }
+}
+
+struct Tracer(Arc<Recorder>);
+
+impl CallTracer for Tracer {
+    fn ended(&self, call: TracedCall) {
+        let TracedCall { context, tool, request, version, began, ended, failure } = call;
+        let (began_ms, ended_ms) = (milliseconds(began), milliseconds(ended));
+        self.0.served(ServedCall { context, tool, request, version, began_ms, ended_ms, failure });
+    }
+}
+
+/// Milliseconds since 1970.
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

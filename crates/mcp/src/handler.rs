@@ -25,6 +25,7 @@ use crate::resources::ResourceAnswers;
 use crate::serve::ServerParts;
 use crate::subscriptions::{self, Subscriptions};
 use crate::tool_list::listed_tool;
+use crate::traced_call::{CallTracer, TracedCall};
 use crate::waiting_calls::{CallStep, Resumption, RunningCall, WaitingCalls, no_such_question};
 use crate::{answer, progress, prompts};
 
@@ -70,13 +71,14 @@ pub struct McpHandler {
     roots: Option<HostRoots>,
     subscriptions: Subscriptions,
     tools: OnceLock<Result<Vec<Tool>, String>>,
+    tracer: Option<Arc<dyn CallTracer>>,
     calls: AtomicU64,
 }
 
 impl McpHandler {
     /// Answers for the project of these parts.
     pub fn new(parts: ServerParts) -> Self {
-        let ServerParts { executor, approver, resources, assumed_root } = parts;
+        let ServerParts { executor, approver, resources, assumed_root, tracer } = parts;
         // A role that may not read files does not read them in another way.
         let reads = executor.role().permissions().contains(ToolPermission::ReadFiles);
         let (waiting, calls) = (WaitingCalls::default(), AtomicU64::new(0));
@@ -88,6 +90,7 @@ impl McpHandler {
             roots: assumed_root.map(HostRoots::new),
             subscriptions: Subscriptions::default(),
             tools: OnceLock::new(),
+            tracer,
             calls,
         }
     }
@@ -106,6 +109,31 @@ impl McpHandler {
         // A client that does not answer after all is not held against it.
         if let Ok(answer) = peer.list_roots().await {
             roots.are(&answer.roots.into_iter().map(|root| root.uri).collect::<Vec<_>>());
+        }
+    }
+
+    /// Makes a call, or goes on with one that has asked.
+    async fn called(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        // The client's ids are not used: they may repeat, and the stream of events is shared.
+        let id = format!("mcp-{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let call = ToolCall::new(id, request.name, request.arguments.unwrap_or_default());
+        let version = context.protocol_version();
+        let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        if let Some(Err(error)) = self.roots.as_ref().map(HostRoots::check) {
+            return answer::of(Err(error).into()).map(CallToolResponse::Complete);
+        }
+        let brought = (request.request_state, request.input_responses);
+        match self.asking_way(context, version.clone(), brought.0.is_some()) {
+            AskingWay::ByRepetition(page) => {
+                Box::pin(self.advance(call, &version, brought, page, context)).await
+            }
+            AskingWay::Now(approver) => self.completed(&call, context, &*approver).await,
+            AskingWay::Elsewhere(approver) => self.completed(&call, context, approver).await,
+            AskingWay::NotAsked => Err(no_such_question()),
         }
     }
 
@@ -271,23 +299,13 @@ impl ServerHandler for McpHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // The client's ids are not used: they may repeat, and the stream of events is shared.
-        let id = format!("mcp-{}", self.calls.fetch_add(1, Ordering::Relaxed));
-        let call = ToolCall::new(id, request.name, request.arguments.unwrap_or_default());
-        let version = context.protocol_version();
-        let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
-        if let Some(Err(error)) = self.roots.as_ref().map(HostRoots::check) {
-            return answer::of(Err(error).into()).map(CallToolResponse::Complete);
+        let tracer = self.tracer.as_ref();
+        let traced = tracer.and_then(|_| TracedCall::begin(&request.name, &context));
+        let answer = self.called(request, &context).await;
+        if let Some((tracer, traced)) = tracer.zip(traced) {
+            tracer.ended(traced.answered(&answer));
         }
-        let brought = (request.request_state, request.input_responses);
-        match self.asking_way(&context, version.clone(), brought.0.is_some()) {
-            AskingWay::ByRepetition(page) => {
-                Box::pin(self.advance(call, &version, brought, page, &context)).await
-            }
-            AskingWay::Now(approver) => self.completed(&call, &context, &*approver).await,
-            AskingWay::Elsewhere(approver) => self.completed(&call, &context, approver).await,
-            AskingWay::NotAsked => Err(no_such_question()),
-        }
+        answer
     }
 
     async fn on_custom_request(

@@ -32,6 +32,7 @@ mod serve;
 mod slow_answer;
 mod subscriptions;
 mod tool_list;
+mod traced_call;
 mod transport;
 mod waiting_calls;
 
@@ -43,3 +44,4 @@ pub use http_endpoint::{AnswerBody, HttpEndpoint, MAX_MESSAGE_BYTES};
 pub use resources::{FileVersion, ProjectResources, ResourceFile};
 pub use serve::{ServeError, ServerParts, serve, serve_stdio};
 pub use tool_list::listed_tool;
+pub use traced_call::{CallTracer, TracedCall};

@@ -14,6 +14,7 @@ use tool_system::ToolExecutor;
 use crate::approval::ApproverChoice;
 use crate::handler::McpHandler;
 use crate::resources::ProjectResources;
+use crate::traced_call::CallTracer;
 use crate::transport::LineTransport;
 
 /// How long calls may run on once the client has closed its side. Clients wait about two seconds
@@ -43,12 +44,14 @@ pub struct ServerParts {
     /// The project, if it was taken from where the server was started: then a host that names roots
     /// elsewhere is refused. None where the user has named it.
     pub assumed_root: Option<PathBuf>,
+    /// Is told of calls that are parts of other programs' traces.
+    pub tracer: Option<Arc<dyn CallTracer>>,
 }
 
 impl ServerParts {
     /// A server of tools alone.
     pub fn new(executor: Arc<ToolExecutor>, approver: ApproverChoice) -> Self {
-        Self { executor, approver, resources: None, assumed_root: None }
+        Self { executor, approver, resources: None, assumed_root: None, tracer: None }
     }
 }
 

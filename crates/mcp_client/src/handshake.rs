@@ -36,13 +36,16 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    /// The parameters of a request in this era.
+    /// The parameters of a request in this era; metadata that they have already stays.
     pub(crate) fn params(self, params: Value, progress: Option<u64>) -> Value {
         let mut params = match params {
             Value::Object(params) => params,
             _ => Map::new(),
         };
-        let mut meta = Map::new();
+        let mut meta = match params.shift_remove("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        };
         if self == Era::Modern {
             meta.insert("io.modelcontextprotocol/protocolVersion".into(), MODERN.into());
             meta.insert("io.modelcontextprotocol/clientCapabilities".into(), capabilities());

@@ -260,6 +260,11 @@ impl ForeignServer {
         asker: &Asker<'_>,
     ) -> Result<Value, Failure> {
         let mut params = json!({"name": call.tool, "arguments": call.arguments});
+        if let Some(context) = cx.trace_context() {
+            let mut meta = Map::new();
+            context.add_to(&mut meta);
+            params["_meta"] = Value::Object(meta);
+        }
         for round in 0..MAX_ROUNDS {
             let own = params.clone();
             let request = peer.request("tools/call", |id| era.params(own, Some(id)), true);

@@ -9,9 +9,10 @@ use context_manager::{
 };
 use protocol::{
     AgentRole, Content, ErrorCode, LogEntry, Message, MessageHandle, PauseReason, PlanStep,
-    SessionEvent, Speaker, ToolError, ToolResult, TurnEnd,
+    SessionEvent, Speaker, ToolError, ToolResult, TraceContext, TurnEnd,
 };
 use serde_json::{Value, json};
+use store::SessionId;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
     AgentHost, Category, Delegation, ExecutorOptions, LearnedRules, ListedTool, ProjectTools,
@@ -25,15 +26,16 @@ use crate::runtime::{ContextToolRuntime, text_at, unwritable};
 use crate::session::SessionParts;
 
 /// Sub-agents of sub-agents of the conversation itself, and no further.
-const MAX_DEPTH: u32 = 2;
+const MAX_DEPTH: usize = 2;
 
 /// The conversation, or a sub-agent, as its tools see it.
 pub(crate) struct SessionHost {
-    /// The name under which changes are kept, for undoing all of them.
-    pub(crate) session: String,
+    /// The session; changes are kept under its name, for undoing all of them.
+    pub(crate) session: SessionId,
     pub(crate) parts: Arc<SessionParts>,
     pub(crate) role: AgentRole,
-    pub(crate) depth: u32,
+    /// The calls that lead to this sub-agent; none for the conversation itself.
+    pub(crate) path: Vec<String>,
     pub(crate) log: Arc<dyn ReadableLog>,
     /// The log of the whole session; that of a sub-agent is a part of it.
     pub(crate) session_log: Arc<dyn ReadableLog>,
@@ -60,11 +62,11 @@ impl SessionHost {
         let (parts, purse, role) =
             (Arc::clone(&self.parts), Arc::clone(&self.purse), self.role.clone());
         let (inbox, rules) = (Arc::clone(&self.inbox), Arc::clone(&self.rules));
-        let is_sub_agent = self.depth > 0;
+        let is_sub_agent = !self.path.is_empty();
         let executor = parts.tools.executor(ExecutorOptions {
             role: role.clone(),
             approver: self.approvals.clone(),
-            session: self.session.clone(),
+            session: self.session.to_string(),
             agent_host: Some(Arc::new(self)),
             detect_repeats: true,
             learned_rules: rules,
@@ -92,7 +94,7 @@ impl AgentHost for SessionHost {
     }
 
     async fn delegate(&self, task: Delegation, cancel: &CancellationToken) -> ToolResult {
-        if self.depth >= MAX_DEPTH {
+        if self.path.len() >= MAX_DEPTH {
             let message = "a sub-agent at this depth cannot have sub-agents of its own";
             return Err(ToolError::new(ErrorCode::PermissionDenied, message)
                 .suggest("Do the task with the other tools."));
@@ -102,7 +104,7 @@ impl AgentHost for SessionHost {
             session: self.session.clone(),
             parts: Arc::clone(&self.parts),
             role: self.parts.tools.role(&task.role)?.within(&self.role),
-            depth: self.depth + 1,
+            path: self.path.iter().chain([&task.call_id]).cloned().collect(),
             log: log.aside(),
             session_log: Arc::clone(&self.session_log),
             approvals: Arc::new(self.approvals.for_sub_agent(log.aside())),
@@ -139,6 +141,11 @@ impl AgentHost for SessionHost {
 
     async fn was_told(&self, says: TextSearch) -> bool {
         told_in(&*self.session_log, says).await
+    }
+
+    fn trace_context(&self, call_id: &str) -> Option<TraceContext> {
+        let mut observers = self.parts.observers.iter();
+        observers.find_map(|one| one.trace_context(&self.session, &self.path, call_id))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Readers of all logs that a process writes, such as telemetry and counters.
 
-use protocol::LogEntry;
+use protocol::{LogEntry, TraceContext};
 use store::SessionId;
 
 /// Is told what is written to the logs of sessions, once it is safe.
@@ -15,4 +15,15 @@ pub trait LogObserver: Send + Sync {
 
     /// The session is not open here any more.
     fn left(&self, session: &SessionId);
+
+    /// The span of a call that runs, for an observer that traces sessions. `path` names the calls of `delegate` that
+    /// lead to the sub-agent whose call it is.
+    fn trace_context(
+        &self,
+        _session: &SessionId,
+        _path: &[String],
+        _call_id: &str,
+    ) -> Option<TraceContext> {
+        None
+    }
 }

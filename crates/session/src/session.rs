@@ -410,10 +410,10 @@ fn assemble(
 ) -> (Agent, Arc<ApprovalManager>) {
     let approvals = Arc::new(ApprovalManager::new(log.aside(), parts.approver.clone()));
     let host = SessionHost {
-        session: id.to_string(),
+        session: id.clone(),
         parts: Arc::clone(parts),
         role: parts.role.clone(),
-        depth: 0,
+        path: Vec::new(),
         log: log.aside(),
         session_log: log.aside(),
         approvals: Arc::clone(&approvals),

@@ -24,6 +24,12 @@ pub mod key {
     pub const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
     /// Who serves the model.
     pub const PROVIDER: &str = "gen_ai.provider.name";
+    /// The method of a request over MCP.
+    pub const MCP_METHOD: &str = "mcp.method.name";
+    /// The revision of MCP.
+    pub const MCP_VERSION: &str = "mcp.protocol.version";
+    /// The id of a request over MCP, as its sender gave it.
+    pub const REQUEST_ID: &str = "jsonrpc.request.id";
     /// The model.
     pub const REQUEST_MODEL: &str = "gen_ai.request.model";
     /// Why the answer ended.
@@ -79,6 +85,12 @@ pub mod operation {
     pub const AWAIT_USER: &str = "await_user";
 }
 
+/// Methods of MCP, with which the names of spans begin that other programs ask for.
+pub mod method {
+    /// One call of a tool.
+    pub const TOOLS_CALL: &str = "tools/call";
+}
+
 /// Names of metrics.
 pub mod metric {
     /// A histogram, in seconds.
@@ -116,6 +128,18 @@ pub(crate) const SUB_AGENT: &str = "toolkiln sub-agent";
 pub(crate) const TOOL_TYPE: &str = "function";
 /// What went wrong with a span that nothing ended.
 pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// Bytes of the name of a tool. A model can call anything by any name.
+const NAME_BYTES: usize = 64;
+
+/// A name that others have chosen, cut where it is too long.
+pub(crate) fn bounded_name(name: &str) -> String {
+    let mut end = name.len().min(NAME_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name[..end].to_owned()
+}
 
 /// A provider of the configuration, as the conventions call it. Those that they do not list keep their name.
 pub(crate) fn provider(configured: &str) -> &str {

@@ -109,6 +109,7 @@ struct Counters {
 /// Sends what it is given.
 pub struct Exporter {
     queue: mpsc::Sender<TraceSpan>,
+    sends_traces: bool,
     stop: Mutex<Option<oneshot::Sender<oneshot::Sender<()>>>>,
     measures: Arc<Mutex<Measures>>,
     counters: Arc<Counters>,
@@ -119,6 +120,7 @@ impl Exporter {
     pub fn start(settings: ExportSettings, network: &Network) -> Result<Self, InvalidEndpoint> {
         let traces = destination(settings.traces.as_deref(), &settings, network)?;
         let metrics = destination(settings.metrics.as_deref(), &settings, network)?;
+        let sends_traces = traces.is_some();
         let (queue, spans) = mpsc::channel(QUEUE);
         let (stop, stopped) = oneshot::channel();
         let (measures, counters) = (Arc::<Mutex<Measures>>::default(), Arc::<Counters>::default());
@@ -131,7 +133,12 @@ impl Exporter {
             began_ms: now_ms(),
         };
         tokio::spawn(sender.run(spans, stopped));
-        Ok(Self { queue, stop: Mutex::new(Some(stop)), measures, counters })
+        Ok(Self { queue, sends_traces, stop: Mutex::new(Some(stop)), measures, counters })
+    }
+
+    /// Whether spans are sent anywhere.
+    pub fn sends_traces(&self) -> bool {
+        self.sends_traces
     }
 
     /// Has a span sent, if there is room for it.

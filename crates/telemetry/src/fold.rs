@@ -116,6 +116,11 @@ impl SpanFold {
         self.open.first().map(|open| open.span.trace)
     }
 
+    /// The span of a call that runs, of the agent that these calls lead to.
+    pub(crate) fn running_call(&self, path: &[String], call_id: &str) -> Option<&TraceSpan> {
+        self.find(path, &What::Tool(call_id.to_owned()))
+    }
+
     /// Closes what is open, because the log ends here.
     pub fn interrupt(&mut self) -> Vec<TraceSpan> {
         let mut spans = Vec::new();
@@ -352,8 +357,18 @@ impl SpanFold {
         let (name, attributes) = facts.describe(operation, what.call_id());
         let id = SpanId::of(&self.session, at.sequence);
         let (start_ms, end_ms, status) = (self.now, self.now, SpanStatus::Unset);
-        let span =
-            TraceSpan { trace, id, parent, name, kind, start_ms, end_ms, status, attributes };
+        let span = TraceSpan {
+            trace,
+            id,
+            parent,
+            state: None,
+            name,
+            kind,
+            start_ms,
+            end_ms,
+            status,
+            attributes,
+        };
         let (path, usage, cost_usd) = (at.path.to_vec(), Usage::default(), None);
         self.open.push(OpenSpan { span, path, what, usage, cost_usd });
     }

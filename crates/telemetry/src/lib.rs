@@ -15,6 +15,7 @@ mod fold;
 mod measures;
 mod otlp;
 mod recorder;
+mod served_call;
 mod span;
 mod wire;
 
@@ -24,4 +25,5 @@ pub use fold::{Folded, SpanFold, TokenUse, spans_of};
 pub use measures::Measures;
 pub use otlp::{metrics_request, traces_request};
 pub use recorder::Recorder;
+pub use served_call::ServedCall;
 pub use span::{AttributeValue, SpanId, SpanKind, SpanStatus, TraceId, TraceSpan};

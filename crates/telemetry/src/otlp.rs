@@ -86,6 +86,9 @@ fn request(resource: &Resource, told: impl FnOnce(&mut Message)) -> Vec<u8> {
 fn span(message: &mut Message, span: &TraceSpan) {
     message.bytes(1, &span.trace.0);
     message.bytes(2, &span.id.0);
+    if let Some(state) = &span.state {
+        message.text(3, state);
+    }
     if let Some(parent) = span.parent {
         message.bytes(4, &parent.0);
     }
@@ -94,6 +97,7 @@ fn span(message: &mut Message, span: &TraceSpan) {
         6,
         match span.kind {
             SpanKind::Internal => 1,
+            SpanKind::Server => 2,
             SpanKind::Client => 3,
         },
     );

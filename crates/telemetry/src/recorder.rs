@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use protocol::LogEntry;
+use protocol::{LogEntry, TraceContext};
 
 use crate::content::ContentCapture;
 use crate::export::{ExportStatus, Exporter};
 use crate::fold::SpanFold;
+use crate::served_call::{ServedCall, server_span};
 
 /// Reads what is written to the logs of sessions, and has it sent.
 pub struct Recorder {
@@ -52,6 +53,30 @@ impl Recorder {
     /// A session is not open here any more. What is open in its log is closed by whoever takes it up.
     pub fn left(&self, session: &str) {
         self.folds().remove(session);
+    }
+
+    /// The span of a call that runs, as other programs are told of it: the one that is sent when the call has ended.
+    /// None if traces are not sent anywhere.
+    pub fn trace_context(
+        &self,
+        session: &str,
+        path: &[String],
+        call_id: &str,
+    ) -> Option<TraceContext> {
+        if !self.exporter.sends_traces() {
+            return None;
+        }
+        let folds = self.folds();
+        let span = folds.get(session)?.running_call(path, call_id)?;
+        let (trace, span) = (span.trace.0, span.id.0);
+        Some(TraceContext { trace, span, is_sampled: true, state: None })
+    }
+
+    /// A call of another program's has ended. It is sent as a part of that program's trace, if that is recorded.
+    pub fn served(&self, call: ServedCall) {
+        if call.context.is_sampled {
+            self.exporter.offer(server_span(call));
+        }
     }
 
     /// What became of it so far.

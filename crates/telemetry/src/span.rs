@@ -25,12 +25,17 @@ impl SpanId {
     pub fn of(session: &str, sequence: u64) -> Self {
         Self(hashed("span", session, sequence))
     }
+
+    /// The span of a request that another program's span has made.
+    pub(crate) fn of_request(caller: Self, request: &str, began_ms: u64) -> Self {
+        Self(hashed("request", &format!("{caller} {request}"), began_ms))
+    }
 }
 
 /// The first bytes of a hash. All zeros would be an invalid id, and is as likely as any other value.
-fn hashed<const N: usize>(what: &str, session: &str, sequence: u64) -> [u8; N] {
+fn hashed<const N: usize>(what: &str, whose: &str, number: u64) -> [u8; N] {
     let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
-    hasher.update(what.as_bytes()).update(&sequence.to_le_bytes()).update(session.as_bytes());
+    hasher.update(what.as_bytes()).update(&number.to_le_bytes()).update(whose.as_bytes());
     let mut bytes = [0; N];
     hasher.finalize_xof().fill(&mut bytes);
     bytes
@@ -73,6 +78,8 @@ pub struct TraceSpan {
     pub id: SpanId,
     /// The span it is a part of; none for a turn of the user's.
     pub parent: Option<SpanId>,
+    /// What other vendors have added to the trace; none for traces of our own.
+    pub state: Option<String>,
     /// What it is, with few different values: `execute_tool read_file`.
     pub name: String,
     /// On which side of a call it is.
@@ -104,6 +111,8 @@ pub enum SpanKind {
     Internal,
     /// Another process is asked.
     Client,
+    /// Another process asks.
+    Server,
 }
 
 /// How a span ended.

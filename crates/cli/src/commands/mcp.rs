@@ -15,6 +15,7 @@ use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::commands::web::{self, OperationArgs, WebArgs};
 use crate::project::{Lifetime, Project, project_root};
 use crate::shown_project::ShownProject;
+use crate::telemetry;
 
 use foreign::ServersCommand;
 
@@ -88,8 +89,19 @@ fn over_stdio(args: &McpArgs) -> anyhow::Result<ExitCode> {
     // A project that the user has named is meant, wherever the host works.
     let is_assumed = args.scope.root.is_none();
     let assumed_root = is_assumed.then(|| project.workspace.canonical_path().to_owned());
-    let parts = ServerParts { executor, approver, resources: Some(resources), assumed_root };
-    runtime.block_on(mcp::serve_stdio(parts))?;
+    let served = runtime.block_on(async {
+        let parts = ServerParts {
+            executor,
+            approver,
+            resources: Some(resources),
+            assumed_root,
+            tracer: telemetry::tracer(&project),
+        };
+        let served = mcp::serve_stdio(parts).await;
+        telemetry::flush().await;
+        served
+    });
+    served?;
     // A tool that still waits for the disk must not keep the process alive.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)

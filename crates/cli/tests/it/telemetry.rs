@@ -7,20 +7,20 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use serde_json::json;
-use testkit::{Fixture, ModelServer, Reply};
+use testkit::{Fixture, ModelServer, Reply, StdioServer};
 
 use crate::run::{Ran, command, finish};
 
 const PROJECT: &str = "//- /notes.txt\nfirst\n";
 
 /// A server that takes everything.
-struct Collector {
-    address: String,
+pub(crate) struct Collector {
+    pub(crate) address: String,
     received: Receiver<(String, Vec<u8>)>,
 }
 
 impl Collector {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (tell, received) = channel();
@@ -57,7 +57,7 @@ impl Collector {
     }
 
     /// What was sent to each path.
-    fn all(&self) -> Vec<(String, Vec<u8>)> {
+    pub(crate) fn all(&self) -> Vec<(String, Vec<u8>)> {
         self.received.try_iter().collect()
     }
 }
@@ -121,4 +121,36 @@ fn what_was_said_is_sent_only_if_the_user_configures_that() {
     assert_eq!(ran(&project, &[("XDG_CONFIG_HOME", &home)]).code, 0);
     let sent = collector.all();
     assert!(holds(&sent[0].1, "What do the notes say?") && holds(&sent[0].1, "It says first."));
+}
+
+#[test]
+fn a_call_over_mcp_is_sent_as_a_part_of_the_trace_that_it_names() {
+    let (project, collector) = (Fixture::new(PROJECT), Collector::start());
+    let mut command = command(None);
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address);
+    command.arg("mcp").arg("--root").arg(project.root());
+    let mut server = StdioServer::start(command);
+    let hello = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    server.request("initialize", hello);
+    server.notify("notifications/initialized", json!({}));
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+    for meta in [json!({"traceparent": parent}), json!({})] {
+        let arguments = json!({"path": "notes.txt"});
+        let call = json!({"name": "read_file", "arguments": arguments, "_meta": meta});
+        assert_eq!(server.request("tools/call", call)["result"]["isError"], false);
+    }
+    assert!(server.finish().success());
+    let sent = collector.all();
+    assert_eq!(sent.len(), 1, "there are no measures");
+    let body = &sent[0].1;
+    let spans = body.windows(20).filter(|part| *part == b"tools/call read_file").count();
+    assert_eq!(spans, 1, "only the call that names a span is in a trace");
+    for id in [&b"\x0a\xf7\x65\x19\x16\xcd\x43\xdd"[..], b"\x00\xf0\x67\xaa\x0b\xa9\x02\xb7"] {
+        assert!(body.windows(id.len()).any(|part| part == id));
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::{ApproverChoice, ProjectResources, ServeError, ServerParts};
+use mcp::{ApproverChoice, CallTracer, ProjectResources, ServeError, ServerParts};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use tokio::io::{
@@ -56,14 +56,15 @@ pub(crate) struct Setup {
     /// The project as the server names it, if the user has not.
     pub(crate) assumed_root: Option<PathBuf>,
     pub(crate) resources: Option<Arc<dyn ProjectResources>>,
+    pub(crate) tracer: Option<Arc<dyn CallTracer>>,
 }
 
 impl Setup {
     /// A client that can do nothing special, of the built-in tools.
     pub(crate) fn new(era: Era) -> Setup {
         let (capabilities, approver, tools) = (json!({}), ApproverChoice::Host, Vec::new());
-        let (version, assumed_root, resources) = ("2025-11-25", None, None);
-        Setup { era, version, capabilities, approver, tools, assumed_root, resources }
+        let (version, assumed_root, resources, tracer) = ("2025-11-25", None, None, None);
+        Setup { era, version, capabilities, approver, tools, assumed_root, resources, tracer }
     }
 }
 
@@ -111,8 +112,8 @@ impl Client {
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
         let parts = ServerParts::new(executor, setup.approver);
-        let parts =
-            ServerParts { assumed_root: setup.assumed_root, resources: setup.resources, ..parts };
+        let Setup { assumed_root, resources, tracer, .. } = setup;
+        let parts = ServerParts { assumed_root, resources, tracer, ..parts };
         let server = tokio::spawn(mcp::serve(parts, reader, writer));
         let (input, output) = tokio::io::split(ours);
         Client {

@@ -17,3 +17,4 @@ mod questions;
 mod roots;
 mod scripted_tools;
 mod subscriptions;
+mod tracing;

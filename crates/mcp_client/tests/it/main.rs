@@ -5,3 +5,4 @@ mod http_server;
 mod http_talk;
 mod once;
 mod tools;
+mod tracing;

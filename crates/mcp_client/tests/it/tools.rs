@@ -11,7 +11,7 @@ use protocol::{ToolCall, ToolError};
 use serde_json::json;
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
-use tool_system::{ApproveAll, ExecutorOptions, ToolExecutor, ToolRegistry};
+use tool_system::{AgentHost, ApproveAll, ExecutorOptions, ToolExecutor, ToolRegistry};
 use workspace::Workspace;
 
 use crate::http_server::HttpServer;
@@ -54,6 +54,14 @@ pub(crate) struct Tools {
 impl Tools {
     /// The tools of a server, which is asked for them.
     pub(crate) async fn of(server: &HttpServer) -> Self {
+        Self::of_conversation(server, None).await
+    }
+
+    /// The same, called from a conversation.
+    pub(crate) async fn of_conversation(
+        server: &HttpServer,
+        agent_host: Option<Arc<dyn AgentHost>>,
+    ) -> Self {
         let servers = Arc::new(unknown(server));
         for server in servers.iter() {
             server.learn().await.expect("the server lists its tools");
@@ -66,6 +74,7 @@ impl Tools {
             approver: Arc::new(ApproveAll),
             performer: Some(servers),
             network: true,
+            agent_host,
             ..ExecutorOptions::default()
         };
         let executor = ToolExecutor::new(Arc::new(registry), workspace, options);

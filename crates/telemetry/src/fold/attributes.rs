@@ -4,11 +4,8 @@ use protocol::{Content as Said, Settings, StopReason, ToolCall, TurnEnd, Usage};
 
 use super::Ending;
 use crate::content::{self, ContentCapture};
-use crate::conventions::{TOOL_TYPE, key, operation, provider};
+use crate::conventions::{TOOL_TYPE, bounded_name, key, operation, provider};
 use crate::span::{AttributeValue, TraceSpan};
-
-/// Bytes of the name of a tool. A model can call anything by any name.
-const NAME_BYTES: usize = 64;
 
 /// What is known when a span begins.
 pub(super) struct SpanFacts<'a> {
@@ -61,21 +58,13 @@ impl SpanFacts<'_> {
         known.push((key::TOOL_TYPE, TOOL_TYPE.into()));
         known.extend(call_id.map(|id| (key::TOOL_CALL_ID, id.into())));
         let call = self.call?;
-        let name = bounded(&call.name);
+        let name = bounded_name(&call.name);
         known.push((key::TOOL_NAME, name.as_str().into()));
         if self.content == ContentCapture::Recorded {
             known.push((key::TOOL_ARGUMENTS, content::arguments(&call.arguments).into()));
         }
         Some(name)
     }
-}
-
-fn bounded(name: &str) -> String {
-    let mut end = name.len().min(NAME_BYTES);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    name[..end].to_owned()
 }
 
 /// The call in a part of an answer.
@@ -115,7 +104,7 @@ pub(super) fn finish(stop: &StopReason) -> AttributeValue {
         StopReason::Pause => "pause",
         StopReason::Other(reason) => reason,
     };
-    AttributeValue::Texts(vec![bounded(reason)])
+    AttributeValue::Texts(vec![bounded_name(reason)])
 }
 
 pub(super) fn add_usage(span: &mut TraceSpan, usage: Usage, cost_usd: Option<f64>) {

@@ -19,23 +19,23 @@ use tokio::sync::{Notify, mpsc};
 use crate::story::{SESSION, answers, asks, log, opened, says};
 
 /// A long time for a test that does not go wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-struct Received {
+pub(crate) struct Received {
     path: String,
     content_type: String,
     key: Option<String>,
-    body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 /// A server that answers as it is told, the last answer again and again.
-struct Collector {
-    address: String,
+pub(crate) struct Collector {
+    pub(crate) address: String,
     received: mpsc::UnboundedReceiver<Received>,
 }
 
 impl Collector {
-    async fn start(statuses: &[u16], held: Option<Arc<Notify>>) -> Self {
+    pub(crate) async fn start(statuses: &[u16], held: Option<Arc<Notify>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (tell, received) = mpsc::unbounded_channel();
@@ -73,12 +73,12 @@ impl Collector {
         Self { address, received }
     }
 
-    async fn next(&mut self) -> Received {
+    pub(crate) async fn next(&mut self) -> Received {
         tokio::time::timeout(PATIENCE, self.received.recv()).await.unwrap().unwrap()
     }
 }
 
-fn settings(address: &str) -> ExportSettings {
+pub(crate) fn settings(address: &str) -> ExportSettings {
     let resource = Resource {
         service: "toolkiln".into(),
         version: "1".into(),

@@ -4,3 +4,4 @@ mod exporting;
 mod folding;
 mod properties;
 mod story;
+mod trace_contexts;

@@ -2,7 +2,7 @@
 
 Usage: otlp.py BINARY
 
-`toolkiln run` and `toolkiln web` send to a collector that is this script. What arrives is decoded by the official
+`toolkiln run`, `toolkiln web` and `toolkiln mcp` send to a collector that is this script. What arrives is decoded by the official
 types, every name is looked for in the official list, and the text of `/metrics` is parsed by the official client.
 """
 
@@ -20,7 +20,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
-from opentelemetry.semconv._incubating.attributes import error_attributes, gen_ai_attributes, service_attributes
+from opentelemetry.semconv._incubating.attributes import (
+    error_attributes,
+    gen_ai_attributes,
+    jsonrpc_attributes,
+    mcp_attributes,
+    service_attributes,
+)
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 from opentelemetry.semconv.schemas import Schemas
 from prometheus_client.parser import text_string_to_metric_families
@@ -70,7 +76,8 @@ def names_in(module):
     return {value for name, value in inspect.getmembers(module) if name.isupper() and isinstance(value, str)}
 
 
-KNOWN = names_in(gen_ai_attributes) | names_in(error_attributes) | names_in(service_attributes)
+MODULES = [error_attributes, gen_ai_attributes, jsonrpc_attributes, mcp_attributes, service_attributes]
+KNOWN = set().union(*map(names_in, MODULES))
 
 
 def attributes(pairs):
@@ -114,6 +121,16 @@ def check_trace(found):
     assert (told["gen_ai.usage.input_tokens"], told["gen_ai.usage.output_tokens"]) == (120, 30), told
     assert attributes(roots[0].attributes)["gen_ai.usage.input_tokens"] == 240
     return attributes(roots[0].attributes)["gen_ai.conversation.id"]
+
+
+def check_served(found):
+    """A call over MCP is a part of the trace that it names."""
+    [span] = found
+    assert (span.trace_id.hex(), span.parent_span_id.hex()) == (partners.TRACE, partners.SPAN), span
+    assert (span.name, span.kind, span.trace_state) == ("tools/call read_file", Span.SPAN_KIND_SERVER, "vendor=1")
+    told = attributes(span.attributes)
+    assert (told["mcp.method.name"], told["gen_ai.tool.name"]) == ("tools/call", "read_file"), told
+    assert (told["jsonrpc.request.id"], told["mcp.protocol.version"]) == ("2", "2025-11-25"), told
 
 
 def check_metrics():
@@ -168,6 +185,10 @@ def main(binary):
     assert check_trace(list(spans())) == session != conversation
     check_metrics()
     print("toolkiln web: the same, and /metrics as Prometheus reads it")
+    received.clear()
+    place.called(OTEL_EXPORTER_OTLP_ENDPOINT=collector)
+    check_served(list(spans()))
+    print("toolkiln mcp: a call as a part of its caller's trace")
 
 
 if __name__ == "__main__":

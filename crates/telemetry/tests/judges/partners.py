@@ -13,6 +13,8 @@ import urllib.request
 PATIENCE = 60
 QUESTION = "What do the secret notes say?"
 ANSWER = "They say: nothing."
+# The span of a program that calls over MCP.
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b7"
 
 
 def server(handler):
@@ -84,6 +86,26 @@ class Place:
         )
         assert done.returncode == 0, done.stderr
         assert ANSWER in done.stdout, done.stdout
+
+    def called(self, **variables):
+        """`toolkiln mcp`, called once by a program that is traced."""
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "judge", "version": "1"}}
+        meta = {"traceparent": f"00-{TRACE}-{SPAN}-01", "tracestate": "vendor=1"}
+        call = {"name": "read_file", "arguments": {"path": "notes.txt"}, "_meta": meta}
+        process = subprocess.Popen(
+            [self.binary, "mcp", "--root", str(self.project)],
+            env=self.environment(**variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number, (method, params) in enumerate([("initialize", hello), ("tools/call", call)], 1):
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            assert "result" in json.loads(process.stdout.readline())
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
 
     def serve(self, **variables):
         """`toolkiln web`: the process, its address and a token."""

@@ -79,6 +79,10 @@ def act(ident, what, params):
         os._exit(0)
     elif what == "silence":
         pass
+    elif what == "meta":
+        # The names of what came with the call; of a trace also what it says.
+        told = sorted(params.get("_meta", {}).items())
+        answer(ident, text(" ".join(f"{name}={value}" if name.startswith("trace") else name for name, value in told)))
     elif what == "hang":
         time.sleep(3600)
     elif what == "twice":

@@ -6,6 +6,7 @@ use testkit::{ModelServer, Reply};
 
 use super::ServerBench;
 use crate::run::{Ran, finish};
+use crate::telemetry::Collector;
 
 /// What ten servers may add to the first request.
 const MOST_MORE: usize = 1024;
@@ -116,4 +117,35 @@ fn without_an_approver_nothing_is_called() {
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let last = server.calls().pop().unwrap();
     assert!(answers(&last).contains("needs approval"), "{}", answers(&last));
+}
+
+#[test]
+fn a_server_is_told_the_span_that_is_sent_for_its_call_only_where_spans_are_sent() {
+    let Some(bench) = ServerBench::new(&[], &[]) else { return };
+    let collector = Collector::start();
+    // What the server has seen of the trace, as it says to the model.
+    let told = |variables: &[(&str, &str)]| {
+        let calls = [Reply::call("t__act", json!({"what": "meta"})), Reply::text("Done.")];
+        let server = ModelServer::start(calls);
+        let mut command = bench.command();
+        command.args(["run", "Do it.", "--provider", "anthropic", "--yes", "--root"]);
+        command.arg(bench.project.root()).args(["--base-url", &server.base_url()]);
+        let ran = finish(command.env("ANTHROPIC_API_KEY", "key").envs(variables.iter().copied()));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let answer = answers(&server.calls().pop().unwrap());
+        answer.rsplit('\n').next().unwrap().to_owned()
+    };
+    assert_eq!(told(&[]), "progressToken");
+    let parent = told(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.address)]);
+    let parts: Vec<&str> = parent.split('-').collect();
+    let ["progressToken traceparent=00", trace, span, "01"] = parts[..] else { panic!("{parent}") };
+    let traces = collector.all().remove(0);
+    assert_eq!(traces.0, "/v1/traces");
+    for id in [trace, span] {
+        let bytes: Vec<u8> = (0..id.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap())
+            .collect();
+        assert!(traces.1.windows(bytes.len()).any(|part| part == bytes), "{id}");
+    }
 }
