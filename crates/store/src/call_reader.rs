@@ -1,19 +1,18 @@
 //! Reads calls, approvals and answers out of the stored rows of a session, in order, for statistics
 //! and for what is learned. Pure.
-//!
-//! Only the fields that are counted are taken from the JSON: logs hold whole files, and reading
-//! those back would make every statistic slow.
 
 use std::collections::{BTreeSet, HashMap};
 
 use protocol::{ApprovalResponse, Settings, Usage};
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::SessionId;
 use crate::call_waiting::CallWaiting;
 use crate::event_data::EventData;
+use crate::slim_events::{
+    AnsweredApproval, Nested, SlimAnswer, SlimCompaction, SlimContent, SlimEnd, SlimOpened,
+    SlimQuestion, SlimResult, parse,
+};
 
 /// The kinds of events that are read; a query need not fetch others.
 pub(crate) const KINDS: [&str; 10] = [
@@ -48,6 +47,9 @@ pub(crate) enum Observation<'a> {
     Asked { tool: &'a str },
     /// The approver has answered.
     Answered { tool: &'a str, verdict: ApprovalVerdict, directories: &'a BTreeSet<String> },
+    /// The same for an audit, which shows every answer. The subject is the tool, or the id of the call if its question
+    /// is not known.
+    Decided { subject: &'a str, response: &'a ApprovalResponse },
 }
 
 /// The approver's answer in short.
@@ -61,38 +63,13 @@ pub(crate) enum ApprovalVerdict {
     Denied,
 }
 
-/// Follows one session.
-#[derive(Default)]
+/// Follows one session. Where it stands can be written down, so that the next reader goes on from there; it holds
+/// nothing of calls and sub-agents that have ended.
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct CallReader {
     /// The session itself is the scope "", a sub-agent the ids of the calls that lead to it.
     scopes: HashMap<String, AgentScope>,
     waiting: CallWaiting,
-}
-
-/// Follows one session after the other.
-#[derive(Default)]
-pub(crate) struct Follower {
-    current: Option<(SessionId, CallReader)>,
-}
-
-impl Follower {
-    /// Takes the next row of a session; those of one session come together and in order.
-    pub(crate) fn read(
-        &mut self,
-        session: &str,
-        at: i64,
-        kind: &str,
-        data: EventData<'_>,
-        mut seen: impl FnMut(&SessionId, &Observation<'_>),
-    ) {
-        if self.current.as_ref().is_none_or(|(id, _)| id.as_str() != session) {
-            let Ok(id) = session.parse() else { return };
-            self.current = Some((id, CallReader::default()));
-        }
-        if let Some((id, reader)) = &mut self.current {
-            reader.read(kind, at, data, &mut |it| seen(id, &it));
-        }
-    }
 }
 
 /// A row on its way to the agent it is about.
@@ -104,7 +81,7 @@ struct ReadRow<'a> {
     data: EventData<'a>,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct AgentScope {
     settings: Option<Settings>,
     calls: HashMap<String, Call>,
@@ -113,12 +90,27 @@ struct AgentScope {
     ended_well: Vec<Call>,
 }
 
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct Call {
     tool: String,
-    arguments: String,
+    arguments: ArgumentsMark,
 }
 
+/// Tells arguments from others. They can be whole files, which are not kept to see whether a call is made again.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct ArgumentsMark {
+    checksum: u32,
+    bytes: usize,
+}
+
+impl ArgumentsMark {
+    fn of(arguments: &Value) -> Self {
+        let text = arguments.to_string();
+        Self { checksum: crc32fast::hash(text.as_bytes()), bytes: text.len() }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 struct AskedApproval {
     tool: String,
     directories: BTreeSet<String>,
@@ -153,8 +145,13 @@ impl CallReader {
             let settings = self.settings_above(path);
             self.scopes.insert(path.to_owned(), AgentScope { settings, ..AgentScope::default() });
         }
-        if let Some(scope) = self.scopes.get_mut(path) {
-            scope.read(row, &mut self.waiting, seen);
+        let ended =
+            self.scopes.get_mut(path).and_then(|scope| scope.read(row, &mut self.waiting, seen));
+        if let Some(call_id) = ended {
+            // The sub-agent that worked for the call, and those of its own.
+            let gone = format!("{path}/{call_id}");
+            let below = format!("{gone}/");
+            self.scopes.retain(|path, _| *path != gone && !path.starts_with(&below));
         }
     }
 
@@ -165,13 +162,13 @@ impl CallReader {
 }
 
 impl AgentScope {
-    /// None if the row does not read.
+    /// The id of the call that has ended with the row; none if it does not read either.
     fn read(
         &mut self,
         row: &ReadRow<'_>,
         waiting: &mut CallWaiting,
         seen: &mut dyn FnMut(Observation<'_>),
-    ) -> Option<()> {
+    ) -> Option<String> {
         let ReadRow { path, kind, at, data } = *row;
         match kind {
             "opened" => self.settings = Some(parse::<SlimOpened>(data)?.settings),
@@ -193,16 +190,17 @@ impl AgentScope {
             "approval_answered" => {
                 let answered: AnsweredApproval = parse(data)?;
                 waiting.answered(path, &answered.call_id, at);
-                self.decide(&answered, seen)?;
+                self.decide(&answered, seen);
             }
             "call_ended" => {
                 let mut ended: SlimEnd = parse(data)?;
                 ended.duration_ms = waiting.ended(path, &ended.call_id, at, ended.duration_ms);
-                self.end(&ended, data.tokens(), seen)?;
+                self.end(&ended, data.tokens(), seen);
+                return Some(ended.call_id);
             }
             _ => {}
         }
-        Some(())
+        None
     }
 
     fn answer(&mut self, answer: SlimAnswer, seen: &mut dyn FnMut(Observation<'_>)) {
@@ -227,24 +225,19 @@ impl AgentScope {
         self.questions.insert(asked.step_id, AskedApproval { tool: asked.tool, directories });
     }
 
-    fn decide(
-        &mut self,
-        answered: &AnsweredApproval,
-        seen: &mut dyn FnMut(Observation<'_>),
-    ) -> Option<()> {
-        let AskedApproval { tool, directories } = self.questions.remove(&answered.call_id)?;
-        let verdict = verdict(&answered.response);
-        seen(Observation::Answered { tool: &tool, verdict, directories: &directories });
-        Some(())
+    fn decide(&mut self, answered: &AnsweredApproval, seen: &mut dyn FnMut(Observation<'_>)) {
+        let AnsweredApproval { call_id, response } = answered;
+        let asked = self.questions.remove(call_id);
+        if let Some(AskedApproval { tool, directories }) = &asked {
+            let verdict = verdict(response);
+            seen(Observation::Answered { tool, verdict, directories });
+        }
+        let subject = asked.as_ref().map_or(call_id, |asked| &asked.tool);
+        seen(Observation::Decided { subject, response });
     }
 
-    fn end(
-        &mut self,
-        ended: &SlimEnd,
-        tokens: usize,
-        seen: &mut dyn FnMut(Observation<'_>),
-    ) -> Option<()> {
-        let call = self.calls.remove(&ended.call_id)?;
+    fn end(&mut self, ended: &SlimEnd, tokens: usize, seen: &mut dyn FnMut(Observation<'_>)) {
+        let Some(call) = self.calls.remove(&ended.call_id) else { return };
         let error = match &ended.result {
             SlimResult::Ok(_) => None,
             SlimResult::Error(error) => Some(error.code.as_str()),
@@ -254,7 +247,13 @@ impl AgentScope {
         if error.is_none() {
             self.ended_well.push(call);
         }
-        Some(())
+    }
+}
+
+impl SlimContent {
+    fn call(self) -> Option<(String, Call)> {
+        let arguments = ArgumentsMark::of(&self.arguments?);
+        Some((self.id?, Call { tool: self.name?, arguments }))
     }
 }
 
@@ -268,119 +267,6 @@ fn verdict(response: &ApprovalResponse) -> ApprovalVerdict {
         Some(_) => ApprovalVerdict::Remembered,
         None => ApprovalVerdict::Approved,
     }
-}
-
-fn parse<T: DeserializeOwned>(data: EventData<'_>) -> Option<T> {
-    #[derive(Deserialize)]
-    struct Event<T> {
-        data: T,
-    }
-    data.parse::<Event<T>>().ok().map(|event| event.data)
-}
-
-#[derive(Deserialize)]
-struct Nested {
-    call_id: String,
-    entry: Value,
-}
-
-#[derive(Deserialize)]
-struct SlimOpened {
-    settings: Settings,
-}
-
-#[derive(Deserialize)]
-struct SlimAnswer {
-    content: Vec<SlimContent>,
-    usage: Usage,
-    #[serde(default)]
-    cost_usd: Option<f64>,
-    duration_ms: u64,
-}
-
-#[derive(Deserialize)]
-struct SlimCompaction {
-    #[serde(default)]
-    usage: Usage,
-    #[serde(default)]
-    cost_usd: Option<f64>,
-}
-
-/// Only calls have all of these.
-#[derive(Deserialize)]
-struct SlimContent {
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    arguments: Option<Value>,
-}
-
-impl SlimContent {
-    fn call(self) -> Option<(String, Call)> {
-        let arguments = self.arguments?.to_string();
-        Some((self.id?, Call { tool: self.name?, arguments }))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SlimQuestion {
-    step_id: String,
-    tool: String,
-    proposal: SlimProposal,
-}
-
-#[derive(Deserialize)]
-struct SlimProposal {
-    #[serde(default)]
-    changes: Vec<SlimChange>,
-}
-
-#[derive(Deserialize)]
-struct SlimChange {
-    op: String,
-    #[serde(default)]
-    path: Option<String>,
-}
-
-impl SlimProposal {
-    /// The directories of the files that are written; none if anything else happens as well, because
-    /// then a yes says more than "write here".
-    fn directories(&self) -> BTreeSet<String> {
-        let directory = |change: &SlimChange| {
-            let path = change.path.as_deref().filter(|_| change.op == "write")?;
-            path.rsplit_once('/').map(|(directory, _)| directory.to_owned())
-        };
-        let all: Option<BTreeSet<String>> = self.changes.iter().map(directory).collect();
-        all.unwrap_or_default()
-    }
-}
-
-#[derive(Deserialize)]
-struct AnsweredApproval {
-    call_id: String,
-    response: ApprovalResponse,
-}
-
-#[derive(Deserialize)]
-struct SlimEnd {
-    call_id: String,
-    result: SlimResult,
-    duration_ms: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SlimResult {
-    Ok(IgnoredAny),
-    Error(SlimError),
-}
-
-#[derive(Deserialize)]
-struct SlimError {
-    code: String,
 }
 
 #[cfg(test)]
@@ -448,19 +334,6 @@ mod tests {
             [answer(&[("1", "x")]), row(asked, 1), row(answered, 60_001), row(end, 60_005)];
         let seen = read(&events);
         assert!(seen.last().unwrap().contains("duration_ms: 4,"), "{seen:?}");
-    }
-
-    #[test]
-    fn only_plain_writes_below_the_root_have_directories() {
-        let proposal = |changes: Value| {
-            let slim: SlimProposal = serde_json::from_value(json!({ "changes": changes })).unwrap();
-            slim.directories().into_iter().collect::<Vec<_>>().join(" ")
-        };
-        let write = |path: &str| json!({"op": "write", "path": path});
-        assert_eq!(proposal(json!([write("src/a.rs"), write("src/b/c.rs")])), "src src/b");
-        assert_eq!(proposal(json!([write("README.md")])), "");
-        assert_eq!(proposal(json!([write("src/a.rs"), {"op": "delete", "path": "src/b"}])), "");
-        assert_eq!(proposal(json!([])), "");
     }
 
     #[test]

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use protocol::Waiting;
+use serde::{Deserialize, Serialize};
 
 /// The waiting of the calls of one session. A call is named by the path of its agent and its own id.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct CallWaiting(HashMap<String, CallWait>);
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct CallWait {
+    #[serde(with = "waiting_parts")]
     waiting: Waiting,
     /// Whether the call itself asks, and not a sub-agent that works for it.
     is_asking: bool,
@@ -43,6 +45,20 @@ impl CallWaiting {
         self.answered(agent, call_id, at);
         let wait = self.0.remove(&path(agent, call_id));
         duration_ms.saturating_sub(wait.map_or(0, |wait| wait.waiting.until(at)))
+    }
+}
+
+/// A [`Waiting`] with all of its parts; what clients read of it has not all.
+mod waiting_parts {
+    use protocol::Waiting;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(waiting: &Waiting, out: S) -> Result<S::Ok, S::Error> {
+        waiting.parts().serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Waiting, D::Error> {
+        Ok(Waiting::from_parts(<(u64, Option<i64>, u32)>::deserialize(input)?))
     }
 }
 

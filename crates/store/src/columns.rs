@@ -38,15 +38,15 @@ fn needed<T>(name: &str, found: Option<T>) -> Result<T, sqlx::Error> {
     found.ok_or_else(|| sqlx::Error::ColumnNotFound(name.to_owned()))
 }
 
-fn text(row: &dyn Columns, name: &str) -> Result<String, sqlx::Error> {
+pub(crate) fn text(row: &dyn Columns, name: &str) -> Result<String, sqlx::Error> {
     needed(name, row.text(name)?)
 }
 
-fn number(row: &dyn Columns, name: &str) -> Result<i64, sqlx::Error> {
+pub(crate) fn number(row: &dyn Columns, name: &str) -> Result<i64, sqlx::Error> {
     needed(name, row.number(name)?)
 }
 
-fn count(row: &dyn Columns, name: &str) -> Result<u64, sqlx::Error> {
+pub(crate) fn count(row: &dyn Columns, name: &str) -> Result<u64, sqlx::Error> {
     Ok(u64::try_from(number(row, name)?).unwrap_or_default())
 }
 

@@ -6,13 +6,13 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use crate::{SessionId, StoreError};
+use crate::{QuestionBoard, SessionId, StoreError};
 
 /// What the replicas of one service tell each other through their database.
 ///
 /// Whatever must not be lost is a row there. A [`Hint`] only says that it may be worth looking.
 #[async_trait]
-pub trait Exchange: Send + Sync {
+pub trait Exchange: QuestionBoard {
     /// Puts something into a session's inbox. `key` is unique for the session for ever: the first item
     /// with it wins, and the answer says which item that was, so that a repeated request gets the same
     /// answer.
@@ -169,6 +169,8 @@ pub enum Hint {
         /// The session.
         session: SessionId,
     },
+    /// A question outside of sessions was asked, answered or settled.
+    Questions,
     /// Hints may have been lost: look at everything again.
     Missed,
 }

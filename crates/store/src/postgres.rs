@@ -5,6 +5,7 @@
 
 mod check;
 mod connect;
+mod counting;
 mod hints;
 mod inbox;
 mod learn;
@@ -14,6 +15,7 @@ mod migrate;
 mod partitions;
 mod people;
 mod presence;
+mod questions;
 mod read;
 mod search;
 mod write;
@@ -34,8 +36,9 @@ use self::presence::{HeldLease, Presence};
 use crate::id::now_ms;
 use crate::months::Month;
 use crate::{
-    CheckMode, CheckReport, DayStats, DaysFilter, Favourites, FoundMessages, Imported, Lease,
-    ListFilter, Loaded, SessionId, SessionInfo, Stats, StatsFilter, Store, StoreError,
+    CheckMode, CheckReport, DayStats, DaysFilter, DecisionFilter, Favourites, FoundMessages,
+    Imported, Lease, ListFilter, Loaded, LoggedDecision, SessionId, SessionInfo, Stats,
+    StatsFilter, Store, StoreError,
 };
 
 /// Connections of one replica, if nothing else is said.
@@ -318,11 +321,15 @@ impl Store for PostgresStore {
     }
 
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError> {
-        self.inner.bounded(COUNTING, learn::stats(self, filter)).await
+        self.inner.bounded(COUNTING, counting::stats(self, filter)).await
     }
 
     async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {
-        self.inner.bounded(COUNTING, learn::days(self, filter)).await
+        self.inner.bounded(COUNTING, counting::days(self, filter)).await
+    }
+
+    async fn decisions(&self, filter: &DecisionFilter) -> Result<Vec<LoggedDecision>, StoreError> {
+        self.inner.bounded(COUNTING, counting::decisions(self, filter)).await
     }
 
     async fn search(&self, words: &str, limit: usize) -> Result<FoundMessages, StoreError> {

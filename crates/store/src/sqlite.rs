@@ -4,6 +4,7 @@
 //! that every event takes; the rest may take its time.
 
 mod check;
+mod counting;
 mod db;
 mod learn;
 mod lease;
@@ -29,8 +30,9 @@ use tokio::sync::Mutex;
 use self::db::Db;
 use crate::owner::Owner;
 use crate::{
-    CheckMode, CheckReport, DayStats, DaysFilter, Favourites, FoundMessages, Imported, Lease,
-    ListFilter, Loaded, SessionId, SessionInfo, Stats, StatsFilter, Store, StoreError,
+    CheckMode, CheckReport, DayStats, DaysFilter, DecisionFilter, Favourites, FoundMessages,
+    Imported, Lease, ListFilter, Loaded, LoggedDecision, SessionId, SessionInfo, Stats,
+    StatsFilter, Store, StoreError,
 };
 
 /// A store in one file. Clones are the same store.
@@ -185,11 +187,18 @@ impl Store for SqliteStore {
     }
 
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError> {
-        learn::stats(&self.inner, filter).await
+        let filter = filter.clone();
+        self.to_the_end(|inner| async move { counting::stats(&inner, &filter).await }).await
     }
 
     async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {
-        learn::days(&self.inner, filter).await
+        let filter = filter.clone();
+        self.to_the_end(|inner| async move { counting::days(&inner, &filter).await }).await
+    }
+
+    async fn decisions(&self, filter: &DecisionFilter) -> Result<Vec<LoggedDecision>, StoreError> {
+        let filter = filter.clone();
+        self.to_the_end(|inner| async move { counting::decisions(&inner, &filter).await }).await
     }
 
     async fn search(&self, words: &str, limit: usize) -> Result<FoundMessages, StoreError> {

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use protocol::Usage;
 use serde::Serialize;
 
-use crate::call_reader::{ApprovalVerdict, Observation};
-use crate::{SessionId, SessionInfo};
+use crate::SessionId;
 
 /// What is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatsFilter {
-    /// Only this session.
-    pub session: Option<SessionId>,
+    /// Only these sessions.
+    pub sessions: Option<Vec<SessionId>>,
     /// Only what was written since then: milliseconds since 1970, UTC.
     pub since: Option<i64>,
 }
@@ -115,122 +114,6 @@ pub struct SessionStats {
     pub usage: Usage,
     /// What it cost in US dollars, where prices are known.
     pub cost_usd: Option<f64>,
-}
-
-/// Adds observations up.
-#[derive(Default)]
-pub(crate) struct StatsCounter {
-    tools: BTreeMap<String, (ToolStats, Vec<u64>)>,
-    models: BTreeMap<(String, String), (ModelStats, Vec<u64>)>,
-    sessions: BTreeMap<SessionId, SessionCount>,
-}
-
-#[derive(Default)]
-struct SessionCount {
-    turns: u64,
-    calls: u64,
-    usage: Usage,
-    cost: Option<f64>,
-}
-
-impl StatsCounter {
-    pub(crate) fn count(&mut self, session: &SessionId, seen: &Observation<'_>) {
-        self.count_session(session, seen);
-        match *seen {
-            Observation::Answer { settings, usage, cost, duration_ms } => {
-                let (model, durations) = self.model(&settings.provider, &settings.model);
-                model.answers += 1;
-                model.usage += usage;
-                add_cost(&mut model.cost_usd, cost);
-                durations.push(duration_ms);
-            }
-            Observation::Compaction { settings, usage, cost } => {
-                let (model, _) = self.model(&settings.provider, &settings.model);
-                model.usage += usage;
-                add_cost(&mut model.cost_usd, cost);
-            }
-            Observation::Failure { settings } => {
-                self.model(&settings.provider, &settings.model).0.failures += 1;
-            }
-            Observation::Call { tool, error, duration_ms, tokens } => {
-                let (tool, durations) = self.tool(tool);
-                tool.calls += 1;
-                tool.result_tokens += tokens as u64;
-                durations.push(duration_ms);
-                match error {
-                    None => tool.ok += 1,
-                    Some(code) => *tool.errors.entry(code.to_owned()).or_default() += 1,
-                }
-            }
-            Observation::Asked { tool } => self.tool(tool).0.asked += 1,
-            Observation::Answered { tool, verdict, .. } => {
-                let (tool, _) = self.tool(tool);
-                match verdict {
-                    ApprovalVerdict::Approved | ApprovalVerdict::Remembered => tool.approved += 1,
-                    ApprovalVerdict::Edited => tool.edited += 1,
-                    ApprovalVerdict::Denied => tool.denied += 1,
-                }
-            }
-            Observation::Turn | Observation::Helped { .. } => {}
-        }
-    }
-
-    fn count_session(&mut self, session: &SessionId, seen: &Observation<'_>) {
-        if !self.sessions.contains_key(session) {
-            self.sessions.insert(session.clone(), SessionCount::default());
-        }
-        let Some(count) = self.sessions.get_mut(session) else { return };
-        match *seen {
-            Observation::Turn => count.turns += 1,
-            Observation::Call { .. } => count.calls += 1,
-            Observation::Answer { usage, cost, .. }
-            | Observation::Compaction { usage, cost, .. } => {
-                count.usage += usage;
-                add_cost(&mut count.cost, cost);
-            }
-            _ => {}
-        }
-    }
-
-    fn tool(&mut self, name: &str) -> &mut (ToolStats, Vec<u64>) {
-        self.tools.entry(name.to_owned()).or_default()
-    }
-
-    fn model(&mut self, provider: &str, model: &str) -> &mut (ModelStats, Vec<u64>) {
-        self.models.entry((provider.to_owned(), model.to_owned())).or_default()
-    }
-
-    /// The sums; `sessions` gives titles and order.
-    pub(crate) fn finish(mut self, sessions: Vec<SessionInfo>) -> Stats {
-        let mut tools: Vec<ToolStats> = (self.tools.into_iter())
-            .map(|(tool, (stats, durations))| ToolStats {
-                tool,
-                latency: Latency::of(durations),
-                ..stats
-            })
-            .collect();
-        tools.sort_by_key(|tool| std::cmp::Reverse(tool.calls));
-        let mut models: Vec<ModelStats> = (self.models.into_iter())
-            .map(|((provider, model), (stats, durations))| {
-                let latency = Latency::of(durations);
-                ModelStats { provider, model, latency, ..stats }
-            })
-            .collect();
-        models.sort_by_key(|model| std::cmp::Reverse(model.usage.total()));
-        let sessions = sessions.into_iter().filter_map(|info| {
-            let SessionCount { turns, calls, usage, cost: cost_usd } =
-                self.sessions.remove(&info.id)?;
-            let SessionInfo { id: session, title, .. } = info;
-            Some(SessionStats { session, title, turns, calls, usage, cost_usd })
-        });
-        Stats { tools, models, sessions: sessions.collect() }
-    }
-}
-
-fn add_cost(sum: &mut Option<f64>, cost: Option<f64>) {
-    if let Some(cost) = cost {
-        *sum = Some(sum.unwrap_or_default() + cost);
-    }
 }
 
 #[cfg(test)]

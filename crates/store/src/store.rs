@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use protocol::{LogEntry, Opened, SessionEvent};
 
 use crate::{
-    CheckMode, CheckReport, DayStats, DaysFilter, Favourites, FoundMessages, Lease, ListFilter,
-    SessionId, SessionInfo, Stats, StatsFilter, StoreError,
+    CheckMode, CheckReport, DayStats, DaysFilter, DecisionFilter, Favourites, FoundMessages, Lease,
+    ListFilter, LoggedDecision, SessionId, SessionInfo, Stats, StatsFilter, StoreError,
 };
 
 /// Keeps sessions and their logs.
@@ -81,6 +81,10 @@ pub trait Store: Send + Sync {
 
     /// What was done on each day, the first one first. Days on which nothing was done are left out.
     async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError>;
+
+    /// Answers to questions of sessions, the latest first; of the same moment, those of the session with the greater
+    /// id first.
+    async fn decisions(&self, filter: &DecisionFilter) -> Result<Vec<LoggedDecision>, StoreError>;
 
     /// The messages and answers that hold all of some words, one of each session, the newest first.
     async fn search(&self, words: &str, limit: usize) -> Result<FoundMessages, StoreError>;

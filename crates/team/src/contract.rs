@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use crate::{
     AuditFilter, AuditKind, Credential, Identity, KeptAttempt, NewInvitation, NewToken, NewUser,
-    PeopleError, PeopleStore, Scope, SecretHash, TeamRole, User, UserChange,
+    PeopleError, PeopleStore, PlacedEntry, Scope, SecretHash, TeamRole, User, UserChange,
 };
 
 type Running<'s> = Pin<Box<dyn Future<Output = ()> + Send + 's>>;
@@ -229,11 +229,11 @@ async fn every_change_of_rights_is_in_the_audit_and_grows_the_version(store: &dy
     assert!(store.version().await.unwrap() > before);
     let last =
         store.audit(&AuditFilter { limit: Some(1), ..AuditFilter::default() }).await.unwrap();
-    let [last] = last.as_slice() else { panic!("{last:?}") };
+    let [PlacedEntry { entry: last, .. }] = last.as_slice() else { panic!("{last:?}") };
     assert_eq!((last.user.as_ref(), last.kind), (Some(&ada.id), AuditKind::UserChanged));
     assert_eq!((last.subject.as_str(), last.detail.as_str()), (bob.id.as_str(), "role viewer"));
     let kinds = store.audit(&AuditFilter::default()).await.unwrap();
-    let kinds: Vec<AuditKind> = kinds.iter().map(|entry| entry.kind).collect();
+    let kinds: Vec<AuditKind> = kinds.iter().map(|placed| placed.entry.kind).collect();
     assert_eq!(kinds, [AuditKind::UserChanged, AuditKind::UserAdded, AuditKind::UserAdded]);
     let before = store.version().await.unwrap();
     let info = store.add_token(&bob.id, token(&bob, "t", 1)).await.unwrap();

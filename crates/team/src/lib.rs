@@ -24,7 +24,9 @@ mod session_access;
 mod token;
 mod user;
 
-pub use audit::{AuditEntry, AuditFilter, AuditKind, csv, jsonl};
+pub use audit::{
+    AuditEntry, AuditFilter, AuditKind, AuditPlace, CSV_HEAD, InvalidAuditPlace, PlacedEntry,
+};
 pub use budget::{BudgetScope, DayBudget, Spending, exceeded};
 pub use invitation::{INVITATION_SECONDS, InvitationInfo, NewInvitation};
 #[cfg(any(test, feature = "contract"))]

@@ -11,9 +11,9 @@ use async_trait::async_trait;
 
 use crate::people::{Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share};
 use crate::{
-    AuditEntry, AuditFilter, AuditKind, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey,
-    KeyOwner, NewInvitation, NewToken, NewUser, Sealed, SecretHash, SessionAccess, TeamRole,
-    TokenInfo, User, UserChange, UserId, Visibility,
+    AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
+    InvitationInfo, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PlacedEntry, Sealed,
+    SecretHash, SessionAccess, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 const SECOND_MS: i64 = 1000;
@@ -294,9 +294,17 @@ impl PeopleStore for MemoryPeople {
         state.audit.push(AuditEntry { at, ..entry });
         Ok(())
     }
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, PeopleError> {
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<PlacedEntry>, PeopleError> {
         let state = self.state();
-        let wanted = state.audit.iter().rev().filter(|entry| filter.wants(entry)).cloned();
+        let mut placed: Vec<PlacedEntry> = (1..)
+            .zip(&state.audit)
+            .map(|(number, entry)| PlacedEntry {
+                place: AuditPlace { at: entry.at, session: String::new(), number },
+                entry: entry.clone(),
+            })
+            .collect();
+        placed.sort_by(|one, other| other.place.cmp(&one.place));
+        let wanted = placed.into_iter().filter(|placed| filter.wants(placed));
         Ok(wanted.take(filter.limit.map_or(usize::MAX, |limit| limit as usize)).collect())
     }
 }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use crate::{
     AuditEntry, AuditFilter, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey, KeyOwner,
-    NewInvitation, NewToken, NewUser, Scope, Sealed, SecretHash, SessionAccess, TeamRole,
-    TokenInfo, User, UserChange, UserId, Visibility,
+    NewInvitation, NewToken, NewUser, PlacedEntry, Scope, Sealed, SecretHash, SessionAccess,
+    TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 /// How long a browser stays logged in, in seconds: a week.
@@ -215,5 +215,5 @@ pub trait PeopleStore: Send + Sync {
     /// Notes something that no other method does. Its time is the clock's that decides.
     async fn note(&self, entry: AuditEntry) -> Result<(), PeopleError>;
     /// What was noted, the latest first.
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, PeopleError>;
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<PlacedEntry>, PeopleError>;
 }

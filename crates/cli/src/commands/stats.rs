@@ -77,7 +77,8 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let is_all = session.is_none();
-    let stats = store.stats(&StatsFilter { session, since: None }).await?;
+    let stats =
+        store.stats(&StatsFilter { sessions: session.map(|id| vec![id]), since: None }).await?;
     if args.json {
         output::json(&json!(stats))?;
         return Ok(ExitCode::SUCCESS);

@@ -3,6 +3,7 @@
 use sqlx::postgres::PgConnection;
 
 use super::PostgresStore;
+use super::counting::forget;
 use super::lease::claim;
 use super::manage::{REPLACING, insert_rows, inspection, note_gap, put_summary};
 use super::read::all_ids;
@@ -48,6 +49,7 @@ async fn repair(store: &PostgresStore, id: &SessionId) -> Result<(), StoreError>
     let done = async {
         let mut tx = inner.pool.begin().await?;
         set_aside(store, &mut tx, id, &inspection).await?;
+        forget(&mut tx, id.as_str()).await?;
         tx.commit().await
     };
     let done: Result<(), sqlx::Error> = done.await;

@@ -18,17 +18,18 @@ const COLLECT: Duration = Duration::from_millis(4);
 /// More hints are sent with several statements.
 const SENT_AT_ONCE: usize = 500;
 
-/// What is to be told about a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What is to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum HintTopic {
-    Log,
-    Inbox,
-    Standing,
+    Log(SessionId),
+    Inbox(SessionId),
+    Standing(SessionId),
+    Questions,
 }
 
 /// Collects hints and sends them to the other replicas.
 pub(super) struct HintSender {
-    waiting: Mutex<HashMap<(SessionId, HintTopic), u64>>,
+    waiting: Mutex<HashMap<HintTopic, u64>>,
     some: Notify,
     local: broadcast::Sender<Hint>,
 }
@@ -57,7 +58,7 @@ impl HintSender {
     fn take(&self) -> Vec<String> {
         let waiting =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        waiting.into_iter().map(|((session, topic), at)| payload(&session, topic, at)).collect()
+        waiting.into_iter().map(|(topic, at)| payload(&topic, at)).collect()
     }
 }
 
@@ -84,20 +85,22 @@ async fn send_all(pool: &PgPool, payloads: &[String]) {
     }
 }
 
-fn key_of(hint: &Hint) -> Option<((SessionId, HintTopic), u64)> {
+fn key_of(hint: &Hint) -> Option<(HintTopic, u64)> {
     match hint {
-        Hint::Log { session, sequence } => Some(((session.clone(), HintTopic::Log), *sequence)),
-        Hint::Inbox { session } => Some(((session.clone(), HintTopic::Inbox), 0)),
-        Hint::Standing { session } => Some(((session.clone(), HintTopic::Standing), 0)),
+        Hint::Log { session, sequence } => Some((HintTopic::Log(session.clone()), *sequence)),
+        Hint::Inbox { session } => Some((HintTopic::Inbox(session.clone()), 0)),
+        Hint::Standing { session } => Some((HintTopic::Standing(session.clone()), 0)),
+        Hint::Questions => Some((HintTopic::Questions, 0)),
         Hint::Missed => None,
     }
 }
 
-fn payload(session: &SessionId, topic: HintTopic, sequence: u64) -> String {
+fn payload(topic: &HintTopic, sequence: u64) -> String {
     match topic {
-        HintTopic::Log => format!("{session}:{sequence}"),
-        HintTopic::Inbox => format!("inbox:{session}"),
-        HintTopic::Standing => format!("standing:{session}"),
+        HintTopic::Log(session) => format!("{session}:{sequence}"),
+        HintTopic::Inbox(session) => format!("inbox:{session}"),
+        HintTopic::Standing(session) => format!("standing:{session}"),
+        HintTopic::Questions => "questions:".to_owned(),
     }
 }
 
@@ -106,6 +109,7 @@ pub(super) fn parse_hint(payload: &str) -> Option<Hint> {
     let (first, second) = payload.split_once(':')?;
     match first {
         "inbox" => Some(Hint::Inbox { session: second.parse().ok()? }),
+        "questions" => Some(Hint::Questions),
         "standing" => Some(Hint::Standing { session: second.parse().ok()? }),
         session => {
             Some(Hint::Log { session: session.parse().ok()?, sequence: second.parse().ok()? })
@@ -130,7 +134,17 @@ mod tests {
         let log = |sequence| Hint::Log { session: session.clone(), sequence };
         let inbox = Hint::Inbox { session: session.clone() };
         let standing = Hint::Standing { session: session.clone() };
-        let told = [log(7), log(9), log(8), inbox.clone(), standing.clone(), Hint::Missed];
+        let questions = Hint::Questions;
+        let told = [
+            log(7),
+            log(9),
+            log(8),
+            inbox.clone(),
+            standing.clone(),
+            questions.clone(),
+            questions.clone(),
+            Hint::Missed,
+        ];
         told.iter().for_each(|hint| sender.tell(hint.clone()));
         for hint in told {
             assert_eq!(heard.try_recv().unwrap(), hint);
@@ -138,7 +152,8 @@ mod tests {
         let mut sent: Vec<_> =
             sender.take().iter().map(|payload| format!("{:?}", parse_hint(payload))).collect();
         sent.sort();
-        let mut expected = [inbox, log(9), standing].map(|hint| format!("{:?}", Some(hint)));
+        let mut expected =
+            [inbox, log(9), questions, standing].map(|hint| format!("{:?}", Some(hint)));
         expected.sort();
         assert_eq!(sent, expected);
         assert!(sender.take().is_empty());

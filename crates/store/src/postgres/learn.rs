@@ -1,21 +1,19 @@
-//! Statistics, and what is learned: readers of the log.
+//! What is learned: a reader of the log.
 
 use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
 use super::PostgresStore;
-use super::read::{event_data, list};
-use crate::call_reader::{Follower, KINDS, Observation};
-use crate::days::DaysCounter;
+use super::read::event_data;
+use crate::call_reader::{CallReader, KINDS, Observation};
 use crate::favourites::{Learner, Lesson, Topic, summarise};
-use crate::stats::StatsCounter;
 use crate::summary::signed;
-use crate::{DayStats, DaysFilter, Favourites, ListFilter, SessionId, Stats, StatsFilter};
+use crate::{Favourites, SessionId};
 
 /// The last entry of the session `own` that counts for another one: that of its fork point. If the
 /// session it was forked from is gone, the oldest of its forks counts for it.
-const INHERITED: &str = "coalesce(CASE WHEN own.forked_from IS NULL THEN 0 WHEN EXISTS \
+pub(super) const INHERITED: &str = "coalesce(CASE WHEN own.forked_from IS NULL THEN 0 WHEN EXISTS \
     (SELECT 1 FROM sessions AS origin WHERE origin.id = own.forked_from \
     AND origin.project = own.project) THEN own.forked_at \
     ELSE (SELECT least(own.forked_at, max(older.forked_at)) FROM sessions AS older \
@@ -24,66 +22,30 @@ const INHERITED: &str = "coalesce(CASE WHEN own.forked_from IS NULL THEN 0 WHEN 
 /// From when on things are learned, in the table of settings.
 const LEARNED_SINCE: &str = "learned_since";
 
-pub(super) async fn stats(
-    store: &PostgresStore,
-    filter: &StatsFilter,
-) -> Result<Stats, sqlx::Error> {
-    let mut counter = StatsCounter::default();
-    let since = filter.since.unwrap_or(i64::MIN);
-    let mut conn = store.inner.pool.acquire().await?;
-    follow(&mut conn, &store.project, filter.session.as_ref(), since, |session, at, seen| {
-        if at >= since {
-            counter.count(session, seen);
-        }
-    })
-    .await?;
-    drop(conn);
-    Ok(counter.finish(list(store, &ListFilter::default()).await?))
-}
-
-pub(super) async fn days(
-    store: &PostgresStore,
-    filter: &DaysFilter,
-) -> Result<Vec<DayStats>, sqlx::Error> {
-    let mut counter = DaysCounter::new(filter);
-    let since = filter.since.unwrap_or(i64::MIN);
-    let mut conn = store.inner.pool.acquire().await?;
-    follow(&mut conn, &store.project, None, since, |_, at, seen| {
-        if at >= since {
-            counter.count(at, seen);
-        }
-    })
-    .await?;
-    Ok(counter.finish())
-}
-
-/// Reads the calls of one session, or of all that were written to since then. What a fork has in
-/// common with another session counts there.
+/// Reads the calls of a session. What a fork has in common with another one counts there.
 async fn follow(
     conn: &mut PgConnection,
     project: &str,
-    only: Option<&SessionId>,
-    since: i64,
-    mut each: impl FnMut(&SessionId, i64, &Observation<'_>),
+    id: &SessionId,
+    mut each: impl FnMut(i64, &Observation<'_>),
 ) -> Result<(), sqlx::Error> {
     let kinds = KINDS.map(|kind| format!("'{kind}'")).join(", ");
     let sql = format!(
         "WITH wanted AS MATERIALIZED (SELECT id, {INHERITED} AS inherited FROM sessions AS own \
-         WHERE project = $1 AND updated >= $2 AND ($3::text IS NULL OR id = $3)) \
-         SELECT session, at, kind, data, packed, sequence <= inherited AS counts_elsewhere \
-         FROM wanted JOIN events ON session = id WHERE kind IN ({kinds}) \
-         ORDER BY session, sequence"
+         WHERE project = $1 AND id = $2) \
+         SELECT at, kind, data, packed, sequence <= inherited AS counts_elsewhere \
+         FROM wanted JOIN events ON session = id WHERE kind IN ({kinds}) ORDER BY sequence"
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(project).bind(since);
-    let mut rows = query.bind(only.map(SessionId::as_str)).fetch(conn);
-    let mut follower = Follower::default();
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(project).bind(id.as_str());
+    let mut rows = query.fetch(conn);
+    let mut reader = CallReader::default();
     while let Some(row) = rows.try_next().await? {
         let Some(data) = event_data(&row) else { continue };
         let at: i64 = row.try_get("at")?;
         let counts_elsewhere: bool = row.try_get("counts_elsewhere")?;
-        follower.read(row.try_get("session")?, at, row.try_get("kind")?, data, |id, seen| {
+        reader.read(row.try_get("kind")?, at, data, &mut |seen| {
             if !counts_elsewhere {
-                each(id, at, seen);
+                each(at, &seen);
             }
         });
     }
@@ -117,7 +79,7 @@ async fn learn(
     since: i64,
 ) -> Result<(), sqlx::Error> {
     let mut learner = Learner::default();
-    follow(conn, project, Some(id), i64::MIN, |_, at, seen| {
+    follow(conn, project, id, |at, seen| {
         if at > since {
             learner.learn(at, seen);
         }

@@ -26,8 +26,18 @@ const ROWS_PER_STATEMENT: usize = 500;
 const TRIES: usize = 3;
 
 /// Everything that is about one session, but for the summary, which is removed last.
-const TABLES_OF_A_SESSION: [&str; 7] =
-    ["inbox", "standing", "events", "said", "damaged", "learned", "learned_through"];
+const TABLES_OF_A_SESSION: [&str; 10] = [
+    "inbox",
+    "standing",
+    "events",
+    "said",
+    "damaged",
+    "learned",
+    "learned_through",
+    "counted",
+    "decided",
+    "counted_through",
+];
 
 pub(super) async fn create_as(
     store: &PostgresStore,
@@ -255,6 +265,9 @@ pub(super) async fn delete(store: &PostgresStore, id: &SessionId) -> Result<(), 
 
 /// Removes everything of a session, within a transaction of the caller.
 pub(super) async fn remove(conn: &mut PgConnection, id: &SessionId) -> Result<(), sqlx::Error> {
+    // A replica that reads the log for statistics waits here, or its rows are seen below.
+    let lock = "SELECT 1 FROM sessions WHERE id = $1 FOR UPDATE";
+    sqlx::query(lock).bind(id.as_str()).execute(&mut *conn).await?;
     for table in TABLES_OF_A_SESSION {
         let sql = format!("DELETE FROM {table} WHERE session = $1");
         sqlx::query(AssertSqlSafe(sql)).bind(id.as_str()).execute(&mut *conn).await?;

@@ -24,7 +24,13 @@ macro_rules! migration {
 }
 
 /// In order. Those below 100 are about sessions, the others about people.
-const MIGRATIONS: &[Migration] = &[migration!(1, "001_sessions"), migration!(100, "100_people")];
+const MIGRATIONS: &[Migration] = &[
+    migration!(1, "001_sessions"),
+    migration!(2, "002_counted"),
+    migration!(3, "003_questions"),
+    migration!(100, "100_people"),
+    migration!(101, "101_audit_pages"),
+];
 
 /// Replicas that start together take turns. The number is ours among all that use the database.
 const LOCK: i64 = 0x746f_6f6c_6b69_6c6e;

@@ -7,10 +7,10 @@ mod recognition;
 use async_trait::async_trait;
 use sqlx::{PgConnection, Postgres, Transaction};
 use team::{
-    AuditEntry, AuditFilter, AuditKind, BudgetScope, DayBudget, Identity, InvitationInfo,
-    KeptAttempt, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PeopleError, PeopleStore,
-    Recognised, Sealed, SecretHash, SessionAccess, Share, TeamRole, TokenInfo, User, UserChange,
-    UserId, Visibility,
+    AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
+    InvitationInfo, KeptAttempt, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PeopleError,
+    PeopleStore, PlacedEntry, Recognised, Sealed, SecretHash, SessionAccess, Share, TeamRole,
+    TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 use super::PostgresDatabase;
@@ -252,7 +252,7 @@ impl PeopleStore for PostgresDatabase {
     async fn note(&self, entry: AuditEntry) -> Result<(), PeopleError> {
         self.told(self.noted(entry).await)
     }
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, PeopleError> {
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<PlacedEntry>, PeopleError> {
         self.told(self.audited(filter).await)
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::hints::{CHANNEL, parse_hint};
+use super::lease::lives;
 use crate::id::random_bits;
 use crate::owner::Owner;
 use crate::{Hint, ReplicaInfo, SessionId, StoreError};
@@ -271,7 +272,7 @@ impl Beats<'_> {
                         let _ = presence.hints.send(Hint::Missed);
                     }
                 }
-                // Others have declared it dead and removed it.
+                // It is dead for the others, or removed.
                 Ok(Ok(false)) => presence.lose(),
                 Ok(Err(_)) | Err(_) => beats.listener = None,
             }
@@ -302,8 +303,13 @@ impl Beats<'_> {
             *presence.life() = next;
             return Ok(true);
         }
-        let beat = "UPDATE replicas SET seen = clock_timestamp() WHERE id = $1";
-        let done = sqlx::query(beat).bind(&life.id).execute(listener).await?;
+        // Others may have taken over what it held from the moment at which it was dead for the database, however long
+        // that seemed to be here: a process that was stopped may not know of it.
+        let lives = lives();
+        let beat =
+            format!("UPDATE replicas SET seen = clock_timestamp() WHERE id = $1 AND {lives}");
+        let beat = sqlx::query(sqlx::AssertSqlSafe(beat)).bind(&life.id);
+        let done = beat.execute(listener).await?;
         Ok(done.rows_affected() == 1)
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use sqlx::Connection as _;
 
-use super::Inner;
 use super::db::{Db, is_corrupt};
 use super::lease::{claim, is_held, lease_of};
 use super::manage::note_gap;
@@ -12,6 +11,7 @@ use super::open::{message, replace};
 use super::read::{all_ids, inspect_session};
 use super::salvage::summarise;
 use super::write::append;
+use super::{Inner, counting};
 use crate::id::now_ms;
 use crate::inspection::{Inspection, Problem};
 use crate::{CheckFinding, CheckMode, CheckReport, RepairNote, SessionId, StoreError};
@@ -153,5 +153,6 @@ async fn set_aside(
     {
         super::write::insert_rows(&mut tx, id, &[row]).await?;
     }
+    counting::forget(&mut tx, id.as_str()).await?;
     tx.commit().await
 }

@@ -1,83 +1,44 @@
-//! Statistics, and what is learned: readers of the log.
+//! What is learned: a reader of the log.
 
 use futures_util::TryStreamExt as _;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 
-use super::Inner;
 use super::db::Db;
-use super::read::list;
-use crate::call_reader::{Follower, KINDS, Observation};
-use crate::days::DaysCounter;
+use crate::call_reader::{CallReader, KINDS, Observation};
 use crate::event_data::EventData;
 use crate::favourites::{Learner, Lesson, Topic, summarise};
 use crate::id::now_ms;
-use crate::stats::StatsCounter;
 use crate::summary::signed;
-use crate::{
-    DayStats, DaysFilter, Favourites, ListFilter, SessionId, Stats, StatsFilter, StoreError,
-};
+use crate::{Favourites, SessionId, StoreError};
 
 const DOING: &str = "reading what was done";
 /// The last entry of the session `own` that counts for another one: that of its fork point. If the
 /// session it was forked from is gone, the oldest of its forks counts for it.
-const INHERITED: &str = "coalesce(CASE WHEN EXISTS \
+pub(super) const INHERITED: &str = "coalesce(CASE WHEN EXISTS \
     (SELECT 1 FROM sessions AS origin WHERE origin.id = own.forked_from) THEN own.forked_at \
     ELSE min(own.forked_at, (SELECT max(older.forked_at) FROM sessions AS older \
     WHERE older.forked_from = own.forked_from AND older.id < own.id)) END, 0)";
 /// From when on things are learned, in the table of settings.
 const LEARNED_SINCE: &str = "learned_since";
 
-pub(super) async fn stats(inner: &Inner, filter: &StatsFilter) -> Result<Stats, StoreError> {
-    let db = &mut *inner.db.lock().await;
-    let mut counter = StatsCounter::default();
-    let since = filter.since.unwrap_or(i64::MIN);
-    let done = follow(db, filter.session.as_ref(), since, |session, at, seen| {
-        if at >= since {
-            counter.count(session, seen);
-        }
-    });
-    done.await.map_err(|error| db.error(DOING, &error))?;
-    let sessions = list(inner, db, &ListFilter::default()).await?;
-    Ok(counter.finish(sessions))
-}
-
-pub(super) async fn days(inner: &Inner, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {
-    let db = &mut *inner.db.lock().await;
-    let mut counter = DaysCounter::new(filter);
-    let since = filter.since.unwrap_or(i64::MIN);
-    let done = follow(db, None, since, |_, at, seen| {
-        if at >= since {
-            counter.count(at, seen);
-        }
-    });
-    done.await.map_err(|error| db.error(DOING, &error))?;
-    Ok(counter.finish())
-}
-
-/// Reads the calls of one session, or of all that were written to since then. What a fork has in
-/// common with another session counts there.
+/// Reads the calls of a session. What a fork has in common with another one counts there.
 async fn follow(
     db: &mut Db,
-    only: Option<&SessionId>,
-    since: i64,
-    mut each: impl FnMut(&SessionId, i64, &Observation<'_>),
+    id: &SessionId,
+    mut each: impl FnMut(i64, &Observation<'_>),
 ) -> Result<(), sqlx::Error> {
     let kinds = KINDS.map(|kind| format!("'{kind}'")).join(", ");
     let sql = format!(
         "WITH wanted AS MATERIALIZED (SELECT id, {INHERITED} AS inherited FROM sessions AS own \
-         WHERE updated >= ? AND (? IS NULL OR id = ?)) \
-         SELECT session, at, kind, data, sequence <= inherited AS counts_elsewhere \
-         FROM events JOIN wanted ON id = session WHERE kind IN ({kinds}) \
-         ORDER BY session, sequence"
+         WHERE id = ?) \
+         SELECT at, kind, data, sequence <= inherited AS counts_elsewhere \
+         FROM events JOIN wanted ON id = session WHERE kind IN ({kinds}) ORDER BY sequence"
     );
-    let only = only.map(SessionId::as_str);
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(since).bind(only).bind(only);
-    let mut rows = query.fetch(&mut db.conn);
-    let mut follower = Follower::default();
+    let mut rows = sqlx::query(AssertSqlSafe(sql)).bind(id.as_str()).fetch(&mut db.conn);
+    let mut reader = CallReader::default();
     while let Some(row) = rows.try_next().await? {
         // Rows that are damaged are passed over; a check names them.
-        let (Ok(session), Ok(at), Ok(kind), Ok(data), Ok(counts_elsewhere)) = (
-            row.try_get::<&str, _>("session"),
+        let (Ok(at), Ok(kind), Ok(data), Ok(counts_elsewhere)) = (
             row.try_get::<i64, _>("at"),
             row.try_get::<&str, _>("kind"),
             row.try_get::<EventData<'_>, _>("data"),
@@ -85,9 +46,9 @@ async fn follow(
         ) else {
             continue;
         };
-        follower.read(session, at, kind, data, |id, seen| {
+        reader.read(kind, at, data, &mut |seen| {
             if !counts_elsewhere {
-                each(id, at, seen);
+                each(at, &seen);
             }
         });
     }
@@ -121,7 +82,7 @@ async fn since(db: &mut Db) -> Result<i64, sqlx::Error> {
 /// Learns from a whole session anew.
 async fn learn(db: &mut Db, id: &SessionId, last: i64, since: i64) -> Result<(), sqlx::Error> {
     let mut learner = Learner::default();
-    follow(db, Some(id), i64::MIN, |_, at, seen| {
+    follow(db, id, |at, seen| {
         if at > since {
             learner.learn(at, seen);
         }

@@ -9,8 +9,8 @@ use super::Inner;
 use super::db::Db;
 use super::lease::{claim, is_held, refuse_if_moved};
 use super::read::inspect_session;
-use super::search;
 use super::write::{append, insert_session};
+use super::{counting, search};
 use crate::copied;
 use crate::find::{MIN_ID_PIECE, the_one};
 use crate::id::now_ms;
@@ -143,6 +143,7 @@ async fn remove(db: &mut Db, id: &SessionId) -> Result<(), sqlx::Error> {
         sqlx::query(query).bind(id.as_str()).execute(&mut *tx).await?;
     }
     search::forget(&mut tx, id.as_str()).await?;
+    counting::forget(&mut tx, id.as_str()).await?;
     tx.commit().await?;
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut db.conn).await?;
     Ok(())

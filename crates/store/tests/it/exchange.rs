@@ -276,6 +276,20 @@ async fn sessions_of_a_dead_replica_are_orphans_if_they_were_at_work_or_have_ite
 }
 
 #[tokio::test]
+async fn a_replica_that_was_dead_for_the_database_learns_it_from_its_next_beat() {
+    let Some(Pair { database, one, other, id }) = pair().await else { return };
+    let _lease = one.store(PROJECT).claim(&id).await.unwrap();
+    let (lost, before) = (one.lost(), one.this_replica().id);
+    // The row of a process that was stopped for long. Its own clock knows nothing of it.
+    let age = "UPDATE replicas SET seen = seen - interval '10 seconds'";
+    database.sql(&format!("{age} WHERE id = '{before}'"));
+    timeout(WATCHDOG, lost.cancelled()).await.expect("it is lost");
+    let late = one.store(PROJECT).append(&id, vec![says("late")]).await;
+    assert!(matches!(late, Err(StoreError::LeaseLost { .. })), "{late:?}");
+    other.store(PROJECT).claim(&id).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_replica_that_says_goodbye_leaves_its_sessions_to_others_at_once() {
     let Some(Pair { database, one, other, id }) = pair().await else { return };
     let busy = session_with(&one.store(PROJECT), 0).await;

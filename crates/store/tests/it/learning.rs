@@ -2,7 +2,7 @@
 
 use protocol::{ApprovalResponse, ErrorCode, LogEntry, SessionEvent, ToolError};
 use serde_json::json;
-use store::{DaysFilter, ListFilter, LogStats, SessionId, StatsFilter, Store};
+use store::{DaysFilter, SessionId, StatsFilter, Store};
 
 use crate::events::{
     answers, approval, asked, asks_to_write, done, ended, opened, says, session_with, yes,
@@ -50,26 +50,24 @@ async fn busy_session(store: &dyn Store) -> SessionId {
 }
 
 on_both! {
-    async fn statistics_from_logs_are_those_of_a_store_with_these_sessions(stage) {
+    async fn statistics_are_about_the_sessions_that_are_asked_for_and_go_on_with_them(stage) {
         let store = stage.open().await;
-        busy_session(&*store).await;
-        session_with(&*store, 3).await;
-        let everything = DaysFilter { since: None, ahead_minutes: 90 };
-        let now = store.list(&ListFilter::default()).await.unwrap()[0].updated;
-        for since in [None, Some(0), Some(now + 1)] {
-            let filter = DaysFilter { since, ..everything };
-            let mut counted = LogStats::new(&filter);
-            let written = ListFilter { updated_since: since, ..ListFilter::default() };
-            for info in store.list(&written).await.unwrap() {
-                let log = store.load(&info.id).await.unwrap().entries;
-                counted.add(info, &log);
-            }
-            let (stats, days) = counted.finish();
-            let filter = StatsFilter { session: None, since };
-            assert_eq!(stats, store.stats(&filter).await.unwrap());
-            assert_eq!(days, store.days(&DaysFilter { since, ..everything }).await.unwrap());
-            assert_eq!(stats.tools.is_empty(), since == Some(now + 1));
-        }
+        let (busy, other) = (busy_session(&*store).await, session_with(&*store, 3).await);
+        let of = async |ids: &[&SessionId]| {
+            let sessions = Some(ids.iter().copied().cloned().collect());
+            store.stats(&StatsFilter { sessions, since: None }).await.unwrap()
+        };
+        assert_eq!(of(&[]).await, store::Stats::default());
+        assert_eq!(of(&[&busy, &other]).await, store.stats(&StatsFilter::default()).await.unwrap());
+        let grep = async || of(&[&other]).await.tools[0].calls;
+        assert_eq!(grep().await, 3);
+        // Another process reads on where this one has stopped.
+        store.append(&other, crate::events::turn("more")).await.unwrap();
+        let second = stage.open().await;
+        let filter = DaysFilter { sessions: Some(vec![other.clone()]), ..DaysFilter::default() };
+        let days = second.days(&filter).await.unwrap();
+        assert_eq!(days.iter().map(|day| day.tools["grep"].calls).sum::<u64>(), 4);
+        assert_eq!(grep().await, 4);
     }
 }
 
@@ -86,7 +84,7 @@ on_both! {
         assert_eq!((&both.tools, &both.models), (&alone.tools, &alone.models));
         store.append(&fork, edit("h", "src/d.rs", yes())).await.unwrap();
         assert_eq!(calls(&all().await), before + 1);
-        let filter = StatsFilter { session: Some(fork.clone()), since: None };
+        let filter = StatsFilter { sessions: Some(vec![fork.clone()]), since: None };
         assert_eq!(calls(&store.stats(&filter).await.unwrap()), 1, "its own calls");
         // The log of the origin lives on in its forks.
         let third = store.fork(&origin, None).await.unwrap();
@@ -124,9 +122,9 @@ on_both! {
         let one = stats.sessions.iter().find(|it| it.session == id).unwrap();
         assert_eq!((one.turns, one.calls, one.usage.output), (6, 8, 260));
 
-        let filter = StatsFilter { session: Some(other), since: None };
+        let filter = StatsFilter { sessions: Some(vec![other]), since: None };
         assert_eq!(store.stats(&filter).await.unwrap().tools[0].calls, 1);
-        let filter = StatsFilter { session: None, since: Some(i64::MAX) };
+        let filter = StatsFilter { sessions: None, since: Some(i64::MAX) };
         assert_eq!(store.stats(&filter).await.unwrap(), store::Stats::default());
     }
 }

@@ -19,6 +19,7 @@ mod long_events;
 mod old_sessions;
 mod people;
 mod postgres_rows;
+mod questions;
 mod round_trip;
 mod searching;
 mod stage;

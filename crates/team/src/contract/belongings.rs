@@ -2,8 +2,8 @@
 
 use super::{hash, user};
 use crate::{
-    AuditEntry, AuditFilter, AuditKind, BudgetScope, DayBudget, KeyOwner, PeopleError, PeopleStore,
-    Sealed, SessionAccess, Share, TeamRole, UserId, Visibility,
+    AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, KeyOwner, PeopleError,
+    PeopleStore, PlacedEntry, Sealed, SessionAccess, Share, TeamRole, UserId, Visibility,
 };
 
 pub(super) async fn a_project_is_shared_with_some_users(store: &dyn PeopleStore) {
@@ -120,16 +120,37 @@ pub(super) async fn the_audit_can_be_filtered(store: &dyn PeopleStore) {
     };
     store.note(entry(Some(&ada.id), "one")).await.unwrap();
     store.note(entry(None, "two")).await.unwrap();
-    let subjects = |entries: Vec<AuditEntry>| -> Vec<String> {
-        let ours = entries.into_iter().filter(|entry| entry.kind == AuditKind::RuleRevoked);
+    let subjects = |entries: Vec<PlacedEntry>| -> Vec<String> {
+        let entries = entries.into_iter().map(|placed| placed.entry);
+        let ours = entries.filter(|entry| entry.kind == AuditKind::RuleRevoked);
         ours.map(|entry| entry.subject).collect()
     };
     let all = store.audit(&AuditFilter::default()).await.unwrap();
     let now = store.now().await.unwrap();
     // The store's own clock counts, whatever the entry says.
-    assert!(all.iter().all(|entry| entry.at > 0 && entry.at <= now));
-    assert_eq!((all[0].project.as_deref(), all[0].session.as_deref()), (Some("web"), Some("s")));
+    assert!(all.iter().all(|it| it.entry.at > 0 && it.entry.at <= now));
+    assert!(all.iter().all(|it| it.place.at == it.entry.at && it.place.session.is_empty()));
+    let first = &all[0].entry;
+    assert_eq!((first.project.as_deref(), first.session.as_deref()), (Some("web"), Some("s")));
+    let mut paged = Vec::new();
+    let mut behind = None;
+    loop {
+        let page = AuditFilter { behind, limit: Some(2), ..AuditFilter::default() };
+        let page = store.audit(&page).await.unwrap();
+        let Some(last) = page.last() else { break };
+        behind = Some(last.place.clone());
+        paged.extend(page);
+    }
+    assert_eq!(paged, all, "pages have everything once");
     assert_eq!(subjects(all), ["two", "one"]);
+    let of = |project: &str| AuditFilter { project: Some(project.into()), ..Default::default() };
+    assert_eq!(subjects(store.audit(&of("web")).await.unwrap()), ["two", "one"]);
+    assert_eq!(store.audit(&of("secret")).await.unwrap(), []);
+    // What a log holds of the same moment stands before rows of their own.
+    let place = paged[0].place.clone();
+    let behind_log = AuditPlace { session: "s".to_owned(), number: 1, ..place };
+    let behind_log = AuditFilter { behind: Some(behind_log), ..AuditFilter::default() };
+    assert_eq!(store.audit(&behind_log).await.unwrap(), paged);
     let of_ada = AuditFilter { user: Some(ada.id.clone()), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&of_ada).await.unwrap()), ["one"]);
     let limited = AuditFilter { limit: Some(1), ..AuditFilter::default() };

@@ -6,7 +6,7 @@ use axum::http::Method;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::{DayCount, DaysFilter};
+use store::DayCount;
 
 use crate::api_error::ApiError;
 use crate::guard::Need;
@@ -119,11 +119,10 @@ async fn days(request: Request<DaysQuery, Nothing>) -> Result<DayList, ApiError>
     if !(-MOST_AHEAD..=MOST_AHEAD).contains(&ahead_minutes) {
         return Err(ApiError::invalid("a clock is at most a day ahead of UTC or behind it"));
     }
-    let filter = DaysFilter { since, ahead_minutes };
     let mut sums: BTreeMap<i64, DaySum> = BTreeMap::new();
     let wanted = |seen: &ProjectView| project.as_ref().is_none_or(|name| name == seen.name());
     for seen in hub.projects().into_iter().filter(wanted) {
-        for day in seen.days(&filter).await? {
+        for day in seen.days(since, ahead_minutes).await? {
             let sum = sums.entry(day.day).or_default();
             sum.all.add(&day.all);
             sum.projects.entry(seen.name().to_owned()).or_default().add(&day.all);

@@ -8,6 +8,7 @@ use store::SessionId;
 use super::approvals::QuestionBrief;
 use super::project::{ListedProject, served};
 use super::sessions::{ListedSession, TimelineWindow, latest, newest};
+use super::team::OwnAccount;
 use crate::api_error::ApiError;
 use crate::guard::Need;
 use crate::route::{Nothing, Request, Route};
@@ -34,6 +35,9 @@ struct OverviewQuery {
 struct PageOverview {
     /// The version of Toolkiln.
     version: &'static str,
+    /// The user that asks, if the service has a team.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<OwnAccount>,
     projects: Vec<ListedProject>,
     /// The latest sessions of all projects.
     sessions: Vec<ListedSession>,
@@ -45,7 +49,8 @@ struct PageOverview {
 
 async fn overview(request: Request<OverviewQuery, Nothing>) -> Result<PageOverview, ApiError> {
     let hub = &request.hub;
-    let named: Option<SessionId> = request.query.session.and_then(|id| id.parse().ok());
+    let named = request.query.session.as_ref();
+    let named: Option<SessionId> = named.and_then(|id| id.parse().ok());
     // A session that is gone is told where it is shown, and hides nothing else.
     let timeline = match &named {
         Some(id) => newest(hub, id).await.ok(),
@@ -53,6 +58,7 @@ async fn overview(request: Request<OverviewQuery, Nothing>) -> Result<PageOvervi
     };
     Ok(PageOverview {
         version: env!("CARGO_PKG_VERSION"),
+        user: OwnAccount::of(&request),
         projects: served(hub),
         sessions: latest(hub).await?,
         questions: QuestionBrief::all(hub).await?,

@@ -47,7 +47,7 @@ impl Ledger<'_> {
     /// What was spent since midnight, by user and project. The clock is the database's.
     pub(super) async fn spent_today(&self) -> Result<Vec<Spending>, HubError> {
         let now = self.people.now().await?;
-        let filter = StatsFilter { session: None, since: Some(now - now.rem_euclid(DAY_MS)) };
+        let filter = StatsFilter { sessions: None, since: Some(now - now.rem_euclid(DAY_MS)) };
         let served = self.hub.projects().iter();
         let served = served.map(|served| (served.name.clone(), &served.parts.store));
         let others = self.others.iter().map(|(name, store)| (name.clone(), store));

@@ -4,12 +4,15 @@ use std::collections::HashMap;
 
 use super::*;
 
-type AuditRow = (i64, Option<String>, String, Option<String>, Option<String>, String, String);
+type AuditRow = (i64, i64, Option<String>, String, Option<String>, Option<String>, String, String);
 
-fn entry((at, by, kind, project, session, subject, detail): AuditRow) -> Done<AuditEntry> {
+fn placed(
+    (number, at, by, kind, project, session, subject, detail): AuditRow,
+) -> Done<PlacedEntry> {
     let kind = kind.parse().map_err(|_| unreadable(&kind))?;
     let user = by.map(UserId::named);
-    Ok(AuditEntry { at, user, kind, project, session, subject, detail })
+    let entry = AuditEntry { at, user, kind, project, session, subject, detail };
+    Ok(PlacedEntry { place: AuditPlace { at, session: String::new(), number }, entry })
 }
 
 /// An empty name in a row means all.
@@ -189,16 +192,24 @@ impl PostgresDatabase {
         Ok(())
     }
 
-    pub(super) async fn audited(&self, filter: &AuditFilter) -> Done<Vec<AuditEntry>> {
-        let read = "SELECT (EXTRACT(EPOCH FROM at) * 1000)::BIGINT, user_id, kind, project, session, \
-                    subject, detail FROM audit \
+    pub(super) async fn audited(&self, filter: &AuditFilter) -> Done<Vec<PlacedEntry>> {
+        let read = "SELECT number, (EXTRACT(EPOCH FROM at) * 1000)::BIGINT, user_id, kind, project, \
+                    session, subject, detail FROM audit \
                     WHERE ($1::BIGINT IS NULL OR at >= to_timestamp($1 / 1000.0)) \
                     AND ($2::BIGINT IS NULL OR at < to_timestamp($2 / 1000.0)) \
-                    AND ($3::TEXT IS NULL OR user_id = $3) ORDER BY number DESC LIMIT $4";
+                    AND ($3::TEXT IS NULL OR user_id = $3) AND ($4::TEXT IS NULL OR project = $4) \
+                    AND ($5::BIGINT IS NULL OR (at, number) < (to_timestamp($5 / 1000.0), $6)) \
+                    ORDER BY at DESC, number DESC LIMIT $7";
+        // Rows of their own come behind what a log holds of the same moment.
+        let before = filter.behind.as_ref().map(|behind| match behind.session.as_str() {
+            "" => behind.number,
+            _ => i64::MAX,
+        });
         let read = sqlx::query_as(read).bind(filter.since).bind(filter.before);
-        let read = read.bind(filter.user.as_ref().map(UserId::as_str));
+        let read = read.bind(filter.user.as_ref().map(UserId::as_str)).bind(&filter.project);
+        let read = read.bind(filter.behind.as_ref().map(|behind| behind.at)).bind(before);
         let rows: Vec<AuditRow> =
             read.bind(filter.limit.map(i64::from)).fetch_all(self.pool()).await?;
-        rows.into_iter().map(entry).collect()
+        rows.into_iter().map(placed).collect()
     }
 }
