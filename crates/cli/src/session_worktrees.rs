@@ -1,14 +1,18 @@
 //! A git worktree for each session, so that the agents of two people do not work on the same files.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use protocol::{ErrorCode, ToolError};
-use store::SessionId;
+use protocol::{ErrorCode, ToolCall, ToolError};
+use serde_json::{Map, Value, json};
+use store::{SessionId, Store};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 use tool_system::{ExecutorOptions, ProjectTools};
-use workspace::{StateDir, Workspace};
+use web_service::{KeptWorktree, WebLog};
+use workspace::{MAX_INDEX_BYTES, RelPath, SeenTree, StateDir, Tracked, Workspace, bytes_to_text};
 
 use crate::args::{ApprovalArgs, Scope};
 use crate::config::FlagLayer;
@@ -27,13 +31,19 @@ pub(crate) struct SessionWorktrees {
     scope: Scope,
     approval: ApprovalArgs,
     flags: FlagLayer,
-    /// Git adds one at a time.
+    log: WebLog,
+    /// Git adds one at a time, and none is removed meanwhile.
     adding: Mutex<()>,
+    /// Those without a session when all were last looked at. A session that is about to begin has its worktree first.
+    unowned: Mutex<HashSet<SessionId>>,
+    /// Why worktrees of deleted sessions stay, as was told.
+    told: Mutex<HashMap<SessionId, String>>,
 }
 
 impl SessionWorktrees {
-    pub(crate) fn new(scope: Scope, approval: ApprovalArgs, flags: FlagLayer) -> Self {
-        Self { scope, approval, flags, adding: Mutex::default() }
+    pub(crate) fn new(scope: Scope, approval: ApprovalArgs, flags: FlagLayer, log: WebLog) -> Self {
+        let (adding, unowned, told) = Default::default();
+        Self { scope, approval, flags, log, adding, unowned, told }
     }
 
     /// The tools of a session in its own worktree, which is made if it is not there. Rules and foreign servers are those
@@ -62,9 +72,92 @@ impl SessionWorktrees {
 
     /// Where the session works.
     fn directory(&self, project: &Project, session: &SessionId) -> anyhow::Result<PathBuf> {
+        Ok(self.directories(project)?.join(session.as_str()))
+    }
+
+    /// Where all sessions of the project work.
+    fn directories(&self, project: &Project) -> anyhow::Result<PathBuf> {
         let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
-        let own = own_name(&project.workspace);
-        Ok(states.join(DIRECTORY).join(own).join(session.as_str()))
+        Ok(states.join(DIRECTORY).join(own_name(&project.workspace)))
+    }
+
+    /// Removes the worktree of a session that is gone, unless it holds something that is not committed, or commits that
+    /// are not merged. Then it stays and is named. The branch stays in any case.
+    pub(crate) async fn remove(
+        &self,
+        project: &Project,
+        shared: &ProjectTools,
+        session: &SessionId,
+    ) -> Option<KeptWorktree> {
+        let path = self.directory(project, session).ok()?;
+        let _adding = self.adding.lock().await;
+        let why = match self.try_remove(project, shared, session, &path).await {
+            Ok(RemovedWorktree::WasNotThere) => return None,
+            Ok(RemovedWorktree::Gone) => {
+                (self.log)(&format!("removed the worktree of the deleted session {session}"));
+                return None;
+            }
+            Ok(RemovedWorktree::Kept(why)) => why,
+            Err(error) => format!("it cannot be looked at: {error:#}"),
+        };
+        let path = path.display().to_string();
+        let told = self.told.lock().await.insert(session.clone(), why.clone());
+        if told.as_ref() != Some(&why) {
+            let kept = format!("kept the worktree {path} of the deleted session {session}: {why}");
+            (self.log)(&kept);
+        }
+        Some(KeptWorktree { path, why })
+    }
+
+    async fn try_remove(
+        &self,
+        project: &Project,
+        shared: &ProjectTools,
+        session: &SessionId,
+        path: &Path,
+    ) -> anyhow::Result<RemovedWorktree> {
+        // What is written after this look stays, whatever is found out meanwhile.
+        let Some(seen) = SeenTree::look(path)? else { return Ok(RemovedWorktree::WasNotThere) };
+        if !is_whole(path) {
+            return Ok(RemovedWorktree::Kept("it was never finished".to_owned()));
+        }
+        if let Some(file) = not_held(&project.workspace, session, &seen)? {
+            return Ok(RemovedWorktree::Kept(format!("git does not hold {file}")));
+        }
+        let own = self.own_tools(project, shared, path)?;
+        let status = looked(&own, "git_status", json!({})).await?;
+        if status["clean"] != true {
+            return Ok(RemovedWorktree::Kept("it has changes that are not committed".to_owned()));
+        }
+        let commit = status["commit"].as_str().context("it has no commit")?;
+        let range = json!({"commit": format!("HEAD..{commit}"), "limit": 1});
+        let log = looked(shared, "git_log", range).await?;
+        if log["commits"].as_array().is_none_or(|commits| !commits.is_empty()) {
+            return Ok(RemovedWorktree::Kept("it has commits that are not merged".to_owned()));
+        }
+        Ok(match seen.remove()? {
+            true => RemovedWorktree::Gone,
+            false => RemovedWorktree::Kept("something was written to it meanwhile".to_owned()),
+        })
+    }
+
+    /// Removes the worktrees of sessions that are gone without this replica: deleted by another one, or too old.
+    pub(crate) async fn sweep(&self, project: &Project, shared: &ProjectTools, store: &dyn Store) {
+        let Ok(all) = self.directories(project) else { return };
+        let sessions = Workspace::open(&all).and_then(|all| all.list_dir(&RelPath::root(), false));
+        let Ok(sessions) = sessions else { return };
+        let named = sessions.entries.iter().filter_map(|it| str::from_utf8(&it.name).ok());
+        let mut unowned = HashSet::new();
+        for session in named.filter_map(|name| name.parse::<SessionId>().ok()) {
+            if matches!(store.info(&session).await, Ok(None)) {
+                unowned.insert(session);
+            }
+        }
+        let before = std::mem::replace(&mut *self.unowned.lock().await, unowned.clone());
+        let second = unowned.intersection(&before);
+        for session in second {
+            self.remove(project, shared, session).await;
+        }
     }
 
     async fn add(
@@ -108,6 +201,44 @@ impl SessionWorktrees {
             ..tools
         })
     }
+}
+
+/// What became of a worktree.
+enum RemovedWorktree {
+    WasNotThere,
+    Gone,
+    /// And why.
+    Kept(String),
+}
+
+/// A file in a worktree that its index does not hold, as ignored ones, or of which git was told not to tell changes.
+fn not_held(
+    project: &Workspace,
+    session: &SessionId,
+    seen: &SeenTree,
+) -> anyhow::Result<Option<String>> {
+    let index = RelPath::parse(&format!(".git/worktrees/{session}/index"))?;
+    let index = project.open_file(&index)?.read_all(MAX_INDEX_BYTES)?;
+    let Tracked::Files(held) = Tracked::from_index(&index) else {
+        anyhow::bail!("its index is not understood");
+    };
+    if held.hides_changes() {
+        return Ok(Some("some of its changes".to_owned()));
+    }
+    let held = Tracked::Files(held);
+    let link = LINK.as_bytes();
+    let is_held =
+        |path: &[u8]| path == link || RelPath::from_bytes(path).is_ok_and(|path| held.holds(&path));
+    let other = seen.files().find(|path| !is_held(path));
+    Ok(other.map(|path| bytes_to_text(path).into_owned()))
+}
+
+/// What a tool that only looks finds.
+async fn looked(tools: &ProjectTools, tool: &str, arguments: Value) -> Result<Value, ToolError> {
+    let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
+    let executor = tools.executor(tools.options.clone());
+    let call = ToolCall::new("worktree", tool, arguments);
+    executor.execute_tool(&call, &CancellationToken::new()).await
 }
 
 /// Whether a worktree is there with all of its files.

@@ -41,11 +41,11 @@ pub use hub_error::HubError;
 pub(crate) use live_session::{LiveSession, LiveState, Sent};
 use live_shared::Delivered;
 pub use project_port::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable,
-    MentionableKind, ProjectPort,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, KeptWorktree, KeyStatus,
+    Mentionable, MentionableKind, ProjectPort,
 };
 pub use replicas::ReplicaOptions;
-pub(crate) use replicas::{OpenSession, QueuedText, ReplicaLink, RequestKey};
+pub(crate) use replicas::{OpenSession, QuestionElsewhere, QueuedText, ReplicaLink, RequestKey};
 pub use served_project::ServedProject;
 pub(crate) use session_feed::SessionFeed;
 
@@ -383,7 +383,7 @@ impl SessionHub {
     }
 
     /// Closes a session here and deletes it.
-    async fn delete_here(&self, id: &SessionId) -> Result<(), HubError> {
+    async fn delete_here(&self, id: &SessionId) -> Result<Option<KeptWorktree>, HubError> {
         let _opening = self.opening.lock().await;
         let project = self.project_of(id).await?;
         if let Some(live) = self.live_session(id) {
@@ -392,7 +392,7 @@ impl SessionHub {
         project.parts.store.delete(id).await?;
         self.choices().remove(id);
         self.gone(id);
-        Ok(())
+        Ok(project.port.session_gone(id).await)
     }
 
     /// Tells that a session was deleted.

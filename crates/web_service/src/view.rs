@@ -18,7 +18,9 @@ use team::{AuditEntry, AuditKind, Recognised, Relation, SessionAct, TeamRole, Us
 use tokio::sync::watch;
 use tool_system::ToolExecutor;
 
-use crate::hub::{HubChanges, HubError, OpenSession, ServedProject, SessionFeed, SessionHub};
+use crate::hub::{
+    HubChanges, HubError, OpenSession, QuestionElsewhere, ServedProject, SessionFeed, SessionHub,
+};
 
 pub(crate) use project_view::{ProjectView, SessionPlan};
 pub(crate) use session_view::SessionView;
@@ -226,6 +228,15 @@ impl HubView {
     ) -> Result<(), HubError> {
         let question = open.question(asked).await.ok_or(HubError::AnsweredAlready)?;
         self.hub.answer(open.id(), &question, response).await
+    }
+
+    /// Answers a question about a call by hand at another replica. The first answer counts.
+    pub(crate) async fn answer_elsewhere(
+        &self,
+        question: &QuestionElsewhere,
+        response: ApprovalResponse,
+    ) -> Result<(), HubError> {
+        self.hub.answer_elsewhere(question, response).await
     }
 
     /// Whether sessions can be open in other replicas.

@@ -146,16 +146,17 @@ async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
     let url = url.with_context(|| format!("name the database with --database or in {DATABASE}"))?;
     let name = args.replica.clone().unwrap_or_else(|| site.url().to_owned());
     let database = PostgresDatabase::open(PostgresOptions::new(url, name)).await?;
+    let log = args.operation.log();
     let mut projects = Vec::new();
     for named in &args.projects {
         let project = Project::open_with(&named.root, &args.model.layer())?;
-        projects.push(served_project(args, named, project, &database, &projects).await?);
+        let served = served_project(args, named, project, (&database, &log.lines), &projects);
+        projects.push(served.await?);
     }
     let access = access(&args.users, &site.url(), &database, &projects).await?;
     let drain_time = Duration::from_secs(args.drain_seconds);
     let replica = ReplicaOptions { exchange: Arc::new(database.clone()), drain_time };
     let hub = SessionHub::shared(projects, replica);
-    let log = args.operation.log();
     let removing = removing(args.keep_days, database, Arc::clone(&log.lines), stop.cancel.clone());
     let (app, code) = WebApp::for_team(hub, site, access, log.lines).await?;
     app.operate(args.operation.settings(log.requests, Bounds::with_streams(STREAMS)));
@@ -229,7 +230,7 @@ async fn served_project(
     args: &ServeArgs,
     named: &NamedProject,
     project: Project,
-    database: &PostgresDatabase,
+    (database, log): (&PostgresDatabase, &WebLog),
     others: &[ServedProject],
 ) -> anyhow::Result<ServedProject> {
     if others.iter().any(|other| other.name == named.name) {
@@ -237,9 +238,10 @@ async fn served_project(
     }
     let (vocabulary, role) = (args.vocabulary, args.role.clone());
     let scope = Scope { root: Some(named.root.clone()), vocabulary, role };
-    let worktrees = args
-        .worktrees
-        .then(|| SessionWorktrees::new(scope.clone(), args.approval.clone(), args.model.layer()));
+    let worktrees = args.worktrees.then(|| {
+        let (approval, flags) = (args.approval.clone(), args.model.layer());
+        SessionWorktrees::new(scope.clone(), approval, flags, Arc::clone(log))
+    });
     let serving = ServedRoot {
         root: named.root.clone(),
         project,

@@ -21,9 +21,9 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{Desk, HubError, OpenSession};
+use crate::hub::{Desk, HubError, OpenSession, QuestionElsewhere};
 use crate::route::{Nothing, Request, Route};
-use crate::view::HubView;
+use crate::view::{HubView, ProjectView};
 
 /// Bytes of an answer, which may hold whole files.
 const ANSWER_BODY: usize = 16 * 1024 * 1024;
@@ -181,6 +181,8 @@ struct Owner {
 enum Asker {
     Session(OpenSession),
     ByHand(Arc<ApprovalManager>),
+    /// A call by hand at another replica.
+    Elsewhere(Arc<QuestionElsewhere>),
 }
 
 impl Owner {
@@ -188,6 +190,7 @@ impl Owner {
         match &self.asks {
             Asker::Session(open) => open.questions(),
             Asker::ByHand(approvals) => approvals.pending(),
+            Asker::Elsewhere(question) => vec![question.asked.clone()],
         }
     }
 
@@ -195,6 +198,9 @@ impl Owner {
         match &self.asks {
             Asker::Session(open) => open.question_names(),
             Asker::ByHand(approvals) => approvals.pending_names(),
+            Asker::Elsewhere(question) => {
+                vec![(question.asked.step_id.clone(), question.asked.proposal_hash)]
+            }
         }
     }
 
@@ -202,23 +208,36 @@ impl Owner {
     fn approvals(&self) -> Option<Arc<ApprovalManager>> {
         match &self.asks {
             Asker::Session(OpenSession::Here(live)) => Some(live.approvals()),
-            Asker::Session(OpenSession::Elsewhere(_)) => None,
+            Asker::Session(OpenSession::Elsewhere(_)) | Asker::Elsewhere(_) => None,
             Asker::ByHand(approvals) => Some(Arc::clone(approvals)),
         }
     }
 
     fn of_desk(project: &str, desk: &Desk) -> Self {
-        let name = match desk.user() {
-            Some(user) => format!("{BY_HAND}{project}:{user}"),
-            None => format!("{BY_HAND}{project}"),
-        };
         Self {
-            name,
+            name: name_by_hand(project, desk.user()),
             project: project.to_owned(),
             asks: Asker::ByHand(Arc::clone(desk.approvals())),
             executor: desk.executor().clone(),
             asker: desk.user().cloned(),
         }
+    }
+
+    fn of_desk_elsewhere(project: &ProjectView, question: Arc<QuestionElsewhere>) -> Self {
+        Self {
+            name: name_by_hand(project.name(), question.user.as_ref()),
+            project: project.name().to_owned(),
+            executor: project.desk().executor().clone(),
+            asker: question.user.clone(),
+            asks: Asker::Elsewhere(question),
+        }
+    }
+}
+
+fn name_by_hand(project: &str, user: Option<&UserId>) -> String {
+    match user {
+        Some(user) => format!("{BY_HAND}{project}:{user}"),
+        None => format!("{BY_HAND}{project}"),
     }
 }
 
@@ -239,6 +258,8 @@ async fn owners(hub: &HubView) -> Result<Vec<Owner>, ApiError> {
     for project in hub.projects() {
         let mut by_hand: Vec<Owner> =
             project.seen_desks().iter().map(|desk| Owner::of_desk(project.name(), desk)).collect();
+        let elsewhere = project.questions_elsewhere().into_iter();
+        by_hand.extend(elsewhere.map(|question| Owner::of_desk_elsewhere(&project, question)));
         by_hand.sort_by(|one, other| one.name.cmp(&other.name));
         owners.extend(by_hand);
     }
@@ -289,11 +310,14 @@ async fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalReque
     let (name, question) = (request.part("owner"), request.part("question"));
     let missing =
         || ApiError::conflict("the question is not open; it may have been answered already");
-    let owner = owners(&request.hub).await?.into_iter().find(|owner| owner.name == name);
-    let owner = owner.ok_or_else(missing)?;
-    let mut asked = owner.questions().into_iter();
-    let asked = asked.find(|asked| asked.proposal_hash.to_string() == question);
-    Ok((owner, asked.ok_or_else(missing)?))
+    // A user can call tools by hand at several replicas.
+    let named = owners(&request.hub).await?.into_iter().filter(|owner| owner.name == name);
+    let mut asking = named.filter_map(|owner| {
+        let mut asked = owner.questions().into_iter();
+        let asked = asked.find(|asked| asked.proposal_hash.to_string() == question)?;
+        Some((owner, asked))
+    });
+    asking.next().ok_or_else(missing)
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -356,17 +380,23 @@ async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiErr
         hub.answer(open, asked, response).await?;
         return Ok(Nothing {});
     }
-    let approvals = owner.approvals().ok_or(HubError::AnsweredAlready)?;
     let settles_equal = response.remember == Some(Remember::Project);
     let is_approved = response.is_approved();
-    let answered = approvals.answer_to(&asked, response);
-    answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    let approvals = owner.approvals();
+    match (&owner.asks, &approvals) {
+        (Asker::Elsewhere(question), _) => hub.answer_elsewhere(question, response).await?,
+        (_, Some(approvals)) => {
+            let answered = approvals.answer_to(&asked, response);
+            answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+        }
+        (_, None) => return Err(HubError::AnsweredAlready.into()),
+    }
     if owner.name.starts_with(BY_HAND) {
         // No log has it.
         let kind = if is_approved { AuditKind::Approved } else { AuditKind::Denied };
         hub.note(kind, &owner.project, &asked.tool, &owner.name).await?;
     }
-    if settles_equal {
+    if let Some(approvals) = approvals.filter(|_| settles_equal) {
         hub.answer_equal(&approvals, &owner.project, &asked).await;
     }
     Ok(Nothing {})

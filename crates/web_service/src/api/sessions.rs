@@ -11,7 +11,7 @@ use timeline::{Item, SessionFacts, Timeline};
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{AgentNames, LiveSession, LiveState};
+use crate::hub::{AgentNames, KeptWorktree, LiveSession, LiveState};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 use crate::view::{HubView, SeenInfo, SessionPlan};
 
@@ -258,10 +258,18 @@ fn check_title(title: Option<&str>) -> Result<(), ApiError> {
     }
 }
 
-async fn delete(request: Request<Nothing, Nothing>) -> Result<Nothing, ApiError> {
+/// What is left of a session that was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeletedSession {
+    /// The worktree of its own, which holds work that is not committed or not merged; absent if there is none here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_worktree: Option<KeptWorktree>,
+}
+
+async fn delete(request: Request<Nothing, Nothing>) -> Result<DeletedSession, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    request.hub.session(&id, SessionAct::Manage).await?.delete().await?;
-    Ok(Nothing {})
+    let kept_worktree = request.hub.session(&id, SessionAct::Manage).await?.delete().await?;
+    Ok(DeletedSession { kept_worktree })
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

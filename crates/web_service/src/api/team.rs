@@ -7,6 +7,7 @@ mod people;
 mod sharing;
 mod spending;
 
+pub(super) use account::OwnAccount;
 pub(super) use login::{log_in, log_out};
 
 use team::UserId;
@@ -29,7 +30,11 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// The user that asks. Every route here but logins needs one.
 fn user<Q, B>(request: &Request<Q, B>) -> Result<&TeamViewer, ApiError> {
-    request.hub.user().ok_or_else(|| ApiError::not_found("this service has no team"))
+    request.hub.user().ok_or_else(no_team)
+}
+
+fn no_team() -> ApiError {
+    ApiError::not_found("this service has no team")
 }
 
 /// A user that a path names.

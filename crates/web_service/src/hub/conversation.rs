@@ -8,7 +8,8 @@ use store::SessionId;
 
 use super::replicas::OpenSession;
 use super::{
-    AgentChange, AgentNames, HubError, PaidSession, QueuedText, RequestKey, Sent, SessionHub,
+    AgentChange, AgentNames, HubError, KeptWorktree, PaidSession, QueuedText, RequestKey, Sent,
+    SessionHub,
 };
 
 impl SessionHub {
@@ -128,13 +129,16 @@ impl SessionHub {
         content.map(|content| text_of(&content)).ok_or(HubError::NotWaiting)
     }
 
-    /// Closes a session and deletes it.
-    pub(crate) async fn delete(self: &Arc<Self>, id: &SessionId) -> Result<(), HubError> {
+    /// Closes a session and deletes it. Answers with the directory of its own that stays, if it lies here.
+    pub(crate) async fn delete(
+        self: &Arc<Self>,
+        id: &SessionId,
+    ) -> Result<Option<KeptWorktree>, HubError> {
         match self.delete_here(id).await {
             Err(error) if error.is_in_use() && self.is_shared() => {
                 self.ask_to_delete(id).await?;
                 self.gone(id);
-                Ok(())
+                Ok(None)
             }
             deleted => deleted,
         }

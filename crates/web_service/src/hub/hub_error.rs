@@ -135,4 +135,15 @@ impl HubError {
             _ => false,
         }
     }
+
+    /// Whether there is no such session.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            Self::Store(error) | Self::Session(SessionError::Store(error)) => {
+                matches!(error, StoreError::NotFound { .. })
+            }
+            Self::UnknownSession { .. } => true,
+            _ => false,
+        }
+    }
 }

@@ -10,7 +10,7 @@ use protocol::ToolError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use session::Model;
-use store::SessionId;
+use store::{SessionId, Store};
 use team::ProviderKey;
 use tokio_util::sync::CancellationToken;
 use tool_system::ProjectTools;
@@ -63,6 +63,14 @@ pub trait ProjectPort: Send + Sync {
         Ok(None)
     }
 
+    /// The session was deleted. What only it worked in goes too, unless that holds work that is nowhere else.
+    async fn session_gone(&self, _session: &SessionId) -> Option<KeptWorktree> {
+        None
+    }
+
+    /// Looks for what sessions have left behind here that are not in the store any more. It is called now and then.
+    async fn sweep(&self, _store: &dyn Store) {}
+
     /// The tools of the project for other agents, as `desk` has them. `site` is where our page is, and streams end when
     /// `closing` fires. It is asked for once for each user, when the first agent connects.
     fn agents(
@@ -78,6 +86,15 @@ pub trait ProjectPort: Send + Sync {
 pub trait AgentEndpoint: Send + Sync {
     /// Answers a request. `may_approve` says whether the client may also answer questions.
     async fn answer(&self, parts: Parts, body: Bytes, may_approve: bool) -> Response<Body>;
+}
+
+/// The directory of a deleted session that stays, because of what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptWorktree {
+    /// Where it is, on the machine of the replica.
+    pub path: String,
+    /// What it holds that is nowhere else.
+    pub why: String,
 }
 
 /// What is configured for a project.

@@ -6,6 +6,7 @@
 //! whichever replica is first ([`watching`]).
 
 mod asking;
+mod desk_questions;
 mod draining;
 mod inbox_task;
 mod open_session;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use store::{Exchange, SessionId};
 
 pub(crate) use asking::{Question, RequestKey};
+pub(crate) use desk_questions::QuestionElsewhere;
 pub(super) use inbox_task::work_on_inbox;
 pub(crate) use open_session::OpenSession;
 pub(crate) use standing::{QueuedText, RemoteSession};
@@ -44,13 +46,15 @@ pub(crate) struct ReplicaLink {
     is_draining: AtomicBool,
     /// The sessions that are open in other replicas.
     remote: Mutex<HashMap<SessionId, Arc<RemoteSession>>>,
+    /// Open questions about calls by hand at other replicas.
+    questions: Mutex<Vec<Arc<QuestionElsewhere>>>,
 }
 
 impl ReplicaLink {
     pub(super) fn new(options: ReplicaOptions) -> Arc<Self> {
         let ReplicaOptions { exchange, drain_time } = options;
-        let (is_draining, remote) = Default::default();
-        Arc::new(Self { exchange, drain_time, is_draining, remote })
+        let (is_draining, remote, questions) = Default::default();
+        Arc::new(Self { exchange, drain_time, is_draining, remote, questions })
     }
 
     /// Whether no new work is begun here.

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use protocol::{AgentRole, ErrorCode, LogEntry, ToolError};
+use protocol::{AgentRole, ErrorCode, ToolError};
 use session::Model;
 use store::{
-    DayStats, DaysFilter, FoundMessages, ListFilter, LogStats, SessionId, SessionInfo, Stats,
-    StatsFilter,
+    DayStats, DaysFilter, DecisionFilter, FoundMessages, ListFilter, LoggedDecision, SessionId,
+    SessionInfo, Stats, StatsFilter,
 };
 use tool_system::{EntrySummary, History, Limits, ProjectTools, ToolExecutor};
 
 use super::{HubView, TeamViewer};
 use crate::api_error::ApiError;
-use crate::hub::{AgentNames, Desk, HubError, LiveSession, ProjectPort, ServedProject};
+use crate::hub::{
+    AgentNames, Desk, HubError, LiveSession, ProjectPort, QuestionElsewhere, ServedProject,
+};
 
 /// A project as one client sees it: its files are those of all, its sessions those that the client may see, and calls
 /// by hand are made at the client's own desk.
@@ -81,6 +83,18 @@ impl ProjectView {
             Some(user) if user.sees_all() => self.served.desks(),
             _ => vec![Arc::clone(&self.desk)],
         }
+    }
+
+    /// The questions about calls by hand at other replicas that the client may see, by the same rule.
+    pub(crate) fn questions_elsewhere(&self) -> Vec<Arc<QuestionElsewhere>> {
+        let mut all = self.view.hub.questions_elsewhere();
+        let user = self.view.user().filter(|user| !user.sees_all());
+        let is_seen = |question: &QuestionElsewhere| {
+            question.project == self.name()
+                && user.is_none_or(|user| question.user.as_ref() == Some(user.id()))
+        };
+        all.retain(|question| is_seen(question));
+        all
     }
 
     /// Everything that runs calls in the project, of whatever user: a rule that is taken back holds nowhere.
@@ -178,41 +192,41 @@ impl ProjectView {
 
     /// What was used, in the sessions that the client may see.
     pub(crate) async fn stats(&self, since: Option<i64>) -> Result<Stats, HubError> {
-        if self.sees_all() {
-            let filter = StatsFilter { session: None, since };
-            return Ok(self.served.parts.store.stats(&filter).await?);
-        }
-        Ok(self.counted(&DaysFilter { since, ahead_minutes: 0 }).await?.0)
+        let sessions = self.counted_sessions(since).await?;
+        Ok(self.served.parts.store.stats(&StatsFilter { sessions, since }).await?)
     }
 
     /// What was done on each day, in the sessions that the client may see.
-    pub(crate) async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, HubError> {
-        match self.sees_all() {
-            true => Ok(self.served.parts.store.days(filter).await?),
-            false => Ok(self.counted(filter).await?.1),
-        }
-    }
-
-    /// The logs of the sessions that the client may see and that were written to since then.
-    pub(crate) async fn logs_since(
+    pub(crate) async fn days(
         &self,
         since: Option<i64>,
-    ) -> Result<Vec<(SessionInfo, Vec<LogEntry>)>, HubError> {
-        let written = ListFilter { updated_since: since, ..ListFilter::default() };
-        let mut logs = Vec::new();
-        for info in self.sessions(&written).await? {
-            let loaded = self.served.parts.store.load(&info.id).await?;
-            logs.push((info, loaded.entries));
-        }
-        Ok(logs)
+        ahead_minutes: i32,
+    ) -> Result<Vec<DayStats>, HubError> {
+        let sessions = self.counted_sessions(since).await?;
+        Ok(self.served.parts.store.days(&DaysFilter { sessions, since, ahead_minutes }).await?)
     }
 
-    async fn counted(&self, filter: &DaysFilter) -> Result<(Stats, Vec<DayStats>), HubError> {
-        let mut counter = LogStats::new(filter);
-        for (info, log) in self.logs_since(filter.since).await? {
-            counter.add(info, &log);
+    /// The sessions that statistics are about; none if these are all.
+    async fn counted_sessions(
+        &self,
+        since: Option<i64>,
+    ) -> Result<Option<Vec<SessionId>>, HubError> {
+        if self.sees_all() {
+            return Ok(None);
         }
-        Ok(counter.finish())
+        let written = ListFilter { updated_since: since, ..ListFilter::default() };
+        Ok(Some(self.sessions(&written).await?.into_iter().map(|info| info.id).collect()))
+    }
+
+    /// Answers to questions of sessions, for a client that sees all of them.
+    pub(crate) async fn decisions(
+        &self,
+        filter: &DecisionFilter,
+    ) -> Result<Vec<LoggedDecision>, HubError> {
+        if !self.sees_all() {
+            return Err(HubError::NotAllowed);
+        }
+        Ok(self.served.parts.store.decisions(filter).await?)
     }
 
     /// What was changed in the project before an entry: by sessions that the client may see, or by its own hand.

@@ -14,8 +14,8 @@ use super::{HubView, ProjectView, SeenInfo};
 use crate::api::{ListedSession, SessionBrief};
 use crate::api_error::ApiError;
 use crate::hub::{
-    AgentNames, HubError, LiveSession, OpenSession, QueuedText, RequestKey, Sent, ServedProject,
-    SessionFeed,
+    AgentNames, HubError, KeptWorktree, LiveSession, OpenSession, QueuedText, RequestKey, Sent,
+    ServedProject, SessionFeed,
 };
 
 /// A session that a client may see. It exists only for what [`HubView::session`] was asked for.
@@ -135,13 +135,13 @@ impl SessionView {
         self.view.hub.withdraw(&self.id, name).await
     }
 
-    /// Closes and deletes it.
-    pub(crate) async fn delete(&self) -> Result<(), HubError> {
-        self.view.hub.delete(&self.id).await?;
-        match self.view.user() {
-            Some(user) => user.team.disown(&self.id).await,
-            None => Ok(()),
+    /// Closes and deletes it. Answers with the directory of its own that stays.
+    pub(crate) async fn delete(&self) -> Result<Option<KeptWorktree>, HubError> {
+        let kept = self.view.hub.delete(&self.id).await?;
+        if let Some(user) = self.view.user() {
+            user.team.disown(&self.id).await?;
         }
+        Ok(kept)
     }
 
     async fn stored(&self) -> Result<SessionInfo, HubError> {

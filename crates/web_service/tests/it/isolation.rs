@@ -193,6 +193,22 @@ async fn questions_are_seen_by_their_user_and_by_approvers_of_the_project() {
     );
     let jsonl = service.ask("root", "GET /api/audit/export", "").await;
     assert!(jsonl.body.lines().all(|line| line.starts_with('{')), "{jsonl:?}");
+    // Pages of one row each have the same rows, in the same order.
+    let (mut paged, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = service.good("root", &format!("GET /api/audit?limit=1{cursor}"), "").await;
+        paged.extend(page["entries"].as_array().unwrap().iter().cloned());
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(&paged, entries);
+    assert_eq!(jsonl.body.lines().count(), paged.len());
+    for (filter, count) in [("project=web", 1), ("project=secret", 0), ("since=99999999999999", 0)]
+    {
+        let some = service.good("root", &format!("GET /api/audit?{filter}"), "").await;
+        assert_eq!(some["entries"].as_array().unwrap().len(), count, "{filter}: {some}");
+    }
+    assert_eq!(service.ask("root", "GET /api/audit?cursor=x", "").await.status, 400);
     for user in ["ada", "pat"] {
         assert_eq!(service.ask(user, "GET /api/audit", "").await.status, 403);
         assert_eq!(service.ask(user, "GET /api/audit/export", "").await.status, 403);

@@ -233,3 +233,14 @@ async fn what_may_be_done_with_a_session_of_another_that_may_be_seen() {
         assert_eq!(answer.status, status, "{user}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_is_told_with_the_first_answer_what_its_user_may_do() {
+    let service = TeamService::start().await;
+    for (user, is_admin) in [("vic", false), ("ada", false), ("pat", false), ("root", true)] {
+        let told = service.good(user, "GET /api/overview", "").await["user"].take();
+        assert_eq!(told, service.good(user, "GET /api/me", "").await);
+        let scopes = told["scopes"].as_array().unwrap();
+        assert_eq!(scopes.contains(&json!("admin")), is_admin, "{user}");
+    }
+}

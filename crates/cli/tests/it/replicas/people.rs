@@ -91,3 +91,43 @@ fn the_user_who_asks_may_not_approve_at_any_replica() {
     let audit = first.get("/api/audit");
     assert!(audit.to_string().contains("append_file"), "{audit}");
 }
+
+#[test]
+fn a_call_by_hand_at_one_replica_is_approved_at_another() {
+    let Some(replicas) = Replicas::new([]) else { return };
+    let start = || replicas.start_with(&["--two-users"]);
+    let (first, second) = (start(), start());
+    let member = invited(&first, &second, "member", &MEMBER);
+    let approver = invited(&first, &second, "approver", &APPROVER);
+    let mut watcher = second.watch("");
+    let line = json!({"arguments": {"path": "notes.txt", "content": "one\n"}}).to_string();
+    let called = std::thread::scope(|scope| {
+        let call =
+            scope.spawn(|| first.request("POST /api/tools/append_file", &[&member], &line).json());
+        watcher.until("the question", |seen| !seen.questions.is_empty());
+        let listed = |who: &str| {
+            second.request("GET /api/approvals", &[who], "").json()["questions"].clone()
+        };
+        // Its own user sees it there too, and may not answer.
+        let asked = listed(&approver);
+        assert_eq!(listed(&member), asked);
+        let part = |name: &str| asked[0][name].as_str().unwrap().to_owned();
+        let (owner, tool) = (part("owner"), part("tool"));
+        assert!(owner.starts_with("project:app:") && tool == "append_file", "{asked}");
+        let one = format!("/api/approvals/{owner}/{}", part("question"));
+        let whole = second.request(&format!("GET {one}"), &[&approver], "").json();
+        assert_eq!(whole["files"][0]["path"], "notes.txt", "{whole}");
+        let target = format!("POST {one}");
+        let yes = json!({"approve": true}).to_string();
+        assert_eq!(second.request(&target, &[&member], &yes).status, 403);
+        let answered = second.request(&target, &[&approver], &yes);
+        assert_eq!(answered.status, 200, "{}", answered.body);
+        assert_eq!(second.request(&target, &[&approver], &yes).status, 409);
+        call.join().unwrap()
+    });
+    assert_eq!(called["ok"], true, "{called}");
+    let text = std::fs::read_to_string(replicas.project.root().join("notes.txt")).unwrap();
+    assert_eq!(text, "zero\none\n");
+    let audit = first.get("/api/audit?project=app");
+    assert_eq!(audit["entries"][0]["kind"], "approved", "{audit}");
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::Reply;
 
 use super::{Replicas, has_ended, texts};
@@ -68,4 +68,64 @@ fn two_sessions_change_the_same_file_and_the_users_checkout_stays_as_it_is() {
     assert_eq!(replicas.project.read("notes.txt"), "zero\none\n");
     let told = replicas.model.calls()[2].tool_answers();
     assert!(told.iter().all(|answer| !answer.is_error), "{told:?}");
+    // What is committed and merged goes with its session; what is only on its branch, or nowhere, stays.
+    let delete = |session: &str| {
+        let target = format!("DELETE /api/sessions/{session}");
+        let answer = service.request(&target, &[&service.token("all")], "");
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.json()["kept_worktree"].clone()
+    };
+    let trees = sessions.each_ref().map(|session| worktree(&states, session));
+    assert_eq!(delete(&sessions[0]), Value::Null);
+    assert!(!trees[0].exists());
+    let merged = format!("toolkiln/{}", sessions[0]);
+    assert_eq!(
+        git(root, &["branch", "--list", "--format=%(refname:short)", &merged]).trim(),
+        merged
+    );
+    let kept = delete(&sessions[1]);
+    assert_eq!(kept["path"], trees[1].display().to_string());
+    assert_eq!(kept["why"], "it has commits that are not merged");
+    assert_eq!(fs::read_to_string(trees[1].join("notes.txt")).unwrap(), "zero\ntwo\n");
+}
+
+#[test]
+fn work_that_is_committed_nowhere_outlives_its_session() {
+    let Some(replicas) = Replicas::new([]) else { return };
+    let root = replicas.project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    fs::write(root.join(".gitignore"), "*.secret\n").unwrap();
+    git(root, &["add", "."]);
+    git(root, &["commit", "--quiet", "-m", "First"]);
+    let service = replicas.start_with(&["--worktrees", "--yes"]);
+    let states = state(&replicas.project);
+    type Work = fn(&Path);
+    let changes: [(&str, Work); 4] = [
+        ("it has changes that are not committed", |own| {
+            fs::write(own.join("notes.txt"), "changed\n").unwrap();
+        }),
+        ("git does not hold new.txt", |own| fs::write(own.join("new.txt"), "new\n").unwrap()),
+        ("git does not hold a.secret", |own| fs::write(own.join("a.secret"), "new\n").unwrap()),
+        ("git does not hold some of its changes", |own| {
+            git(own, &["update-index", "--assume-unchanged", "notes.txt"]);
+            fs::write(own.join("notes.txt"), "changed\n").unwrap();
+        }),
+    ];
+    for (why, change) in changes {
+        let session = service.begin();
+        let own = worktree(&states, &session);
+        change(&own);
+        let target = format!("DELETE /api/sessions/{session}");
+        let answer = service.request(&target, &[&service.token("all")], "");
+        assert_eq!(
+            (answer.status, answer.json()["kept_worktree"]["why"].as_str()),
+            (200, Some(why))
+        );
+        assert!(own.join("notes.txt").exists() && own.join(".git").exists(), "{why}");
+    }
+    let session = service.begin();
+    let own = worktree(&states, &session);
+    let answer =
+        service.request(&format!("DELETE /api/sessions/{session}"), &[&service.token("all")], "");
+    assert_eq!((answer.status, own.exists()), (200, false), "{}", answer.body);
 }

@@ -8,7 +8,7 @@ use team::{
     TokenInfo,
 };
 
-use super::{told, user};
+use super::{no_team, told, user};
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::{Need, Refusal};
@@ -59,7 +59,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// The user that asks.
 #[derive(Debug, Serialize, JsonSchema)]
-struct OwnAccount {
+pub(in crate::api) struct OwnAccount {
     id: String,
     name: String,
     email: Option<String>,
@@ -70,20 +70,24 @@ struct OwnAccount {
     projects: Vec<String>,
 }
 
+impl OwnAccount {
+    /// The account of the one that asks; none where the service has no team.
+    pub(in crate::api) fn of<Q, B>(request: &Request<Q, B>) -> Option<Self> {
+        let known = &request.hub.user()?.known.user;
+        let scopes = request.caller.as_ref().map(|caller| caller.scopes()).unwrap_or_default();
+        Some(Self {
+            id: known.id.to_string(),
+            name: known.name.clone(),
+            email: known.email.clone(),
+            role: known.role.to_string(),
+            scopes: scopes.iter().map(|scope| scope.word().to_owned()).collect(),
+            projects: request.hub.projects().iter().map(|it| it.name().to_owned()).collect(),
+        })
+    }
+}
+
 async fn me(request: Request<Nothing, Nothing>) -> Result<OwnAccount, ApiError> {
-    let asking = user(&request)?;
-    let scopes = request.caller.as_ref().map(|caller| caller.scopes()).unwrap_or_default();
-    let scopes = scopes.iter().map(|scope| scope.word().to_owned()).collect();
-    let projects = request.hub.projects().iter().map(|it| it.name().to_owned()).collect();
-    let known = &asking.known.user;
-    Ok(OwnAccount {
-        id: known.id.to_string(),
-        name: known.name.clone(),
-        email: known.email.clone(),
-        role: known.role.to_string(),
-        scopes,
-        projects,
-    })
+    OwnAccount::of(&request).ok_or_else(no_team)
 }
 
 /// A token, without the secret.

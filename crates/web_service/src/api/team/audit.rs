@@ -1,20 +1,25 @@
 //! What was decided by whom: rows of the database, and answers from the logs of sessions.
 
+use std::io;
+
+use axum::body::Body;
 use axum::http::Method;
-use protocol::{LogEntry, SessionEvent};
+use futures_util::stream::try_unfold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use team::{AuditEntry, AuditFilter, AuditKind, UserId, csv, jsonl};
+use store::{DecisionFilter, LoggedDecision};
+use team::{AuditEntry, AuditFilter, AuditKind, AuditPlace, CSV_HEAD, PlacedEntry, UserId};
 
 use super::user;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::route::{Nothing, Request, Route, RouteAnswer};
+use crate::view::HubView;
 
 /// Rows of one answer, unless the client says how many.
 const USUAL_ROWS: u32 = 200;
-/// The most rows of one answer; an export has all.
+/// The most rows of one answer, and those of an export that are in memory at a time.
 const MOST_ROWS: u32 = 1000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -24,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/audit",
             admin,
-            "What was decided by whom, the latest first: users and rights, and answers to questions.",
+            "A page of what was decided by whom, the latest first: users and rights, and answers to questions.",
             list,
         ),
         Route::raw(
@@ -47,7 +52,11 @@ struct AuditQuery {
     before: Option<i64>,
     /// Only by this user.
     user: Option<String>,
-    /// At most this many; 200 if left out.
+    /// Only about this project.
+    project: Option<String>,
+    /// Where the page before has ended: its `next`.
+    cursor: Option<String>,
+    /// At most this many; 200 if left out, and never more than 1000.
     limit: Option<u32>,
 }
 
@@ -72,12 +81,17 @@ struct AuditExport {
     before: Option<i64>,
     /// Only by this user.
     user: Option<String>,
+    /// Only about this project.
+    project: Option<String>,
 }
 
 /// Rows of the audit.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AuditList {
     entries: Vec<AuditRow>,
+    /// The `cursor` of the next page; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -95,93 +109,113 @@ struct AuditRow {
     detail: String,
 }
 
-async fn list(request: Request<AuditQuery, Nothing>) -> Result<AuditList, ApiError> {
-    let AuditQuery { since, before, user, limit } = &request.query;
-    let filter = AuditFilter {
-        since: *since,
-        before: *before,
-        user: user.as_deref().map(UserId::named),
-        limit: Some(limit.unwrap_or(USUAL_ROWS).min(MOST_ROWS)),
-    };
-    let row = |entry: AuditEntry| AuditRow {
-        at: entry.at,
-        user: entry.user.map(|user| user.to_string()),
-        kind: entry.kind.to_string(),
-        project: entry.project,
-        session: entry.session,
-        subject: entry.subject,
-        detail: entry.detail,
-    };
-    let entries = audited(&request, &filter).await?;
-    Ok(AuditList { entries: entries.into_iter().map(row).collect() })
-}
-
-async fn export(request: Request<AuditExport, Nothing>) -> Result<RouteAnswer, ApiError> {
-    let AuditExport { format, since, before, user } = &request.query;
-    let user = user.as_deref().map(UserId::named);
-    let filter = AuditFilter { since: *since, before: *before, user, limit: None };
-    let entries = audited(&request, &filter).await?;
-    let text = match format {
-        AuditForm::Jsonl => jsonl(&entries),
-        AuditForm::Csv => csv(&entries),
-    };
-    Ok(RouteAnswer::text("text/plain; charset=utf-8", text))
-}
-
-/// The rows of the database and those of all logs, the latest first.
-async fn audited<Q>(
-    request: &Request<Q, Nothing>,
-    filter: &AuditFilter,
-) -> Result<Vec<AuditEntry>, ApiError> {
-    let mut entries = user(request)?.team.people().audit(filter).await?;
-    for project in request.hub.projects() {
-        for (info, log) in project.logs_since(filter.since).await? {
-            let mut asked = AskedTools::default();
-            let session = info.id.to_string();
-            let found = log.iter().filter_map(|entry| asked.decision(entry));
-            entries.extend(found.map(|decision| AuditEntry {
-                project: Some(project.name().to_owned()),
-                session: Some(session.clone()),
-                ..decision
-            }));
+impl From<AuditEntry> for AuditRow {
+    fn from(entry: AuditEntry) -> Self {
+        Self {
+            at: entry.at,
+            user: entry.user.map(|user| user.to_string()),
+            kind: entry.kind.to_string(),
+            project: entry.project,
+            session: entry.session,
+            subject: entry.subject,
+            detail: entry.detail,
         }
     }
-    entries.retain(|entry| filter.wants(entry));
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.at));
-    entries.truncate(filter.limit.map_or(usize::MAX, |limit| limit as usize));
-    Ok(entries)
 }
 
-/// The tools that were asked about, by the ids of calls.
-#[derive(Default)]
-struct AskedTools(std::collections::HashMap<String, String>);
+async fn list(request: Request<AuditQuery, Nothing>) -> Result<AuditList, ApiError> {
+    user(&request)?;
+    let AuditQuery { since, before, user, project, cursor, limit } = request.query;
+    let behind = cursor.map(|cursor| cursor.parse::<AuditPlace>()).transpose();
+    let filter = AuditFilter {
+        since,
+        before,
+        user: user.map(UserId::named),
+        project,
+        behind: behind.map_err(|error| ApiError::invalid(error.to_string()))?,
+        limit: Some(limit.unwrap_or(USUAL_ROWS).clamp(1, MOST_ROWS)),
+    };
+    let (rows, next) = page(&request.hub, &filter).await?;
+    let entries = rows.into_iter().map(AuditRow::from).collect();
+    Ok(AuditList { entries, next: next.map(|place| place.to_string()) })
+}
 
-impl AskedTools {
-    /// What was decided by an entry of a log, or of the log of a sub-agent in it.
-    fn decision(&mut self, entry: &LogEntry) -> Option<AuditEntry> {
-        match &entry.event {
-            SessionEvent::ApprovalAsked(request) => {
-                self.0.insert(request.step_id.clone(), request.tool.clone());
-                None
+/// The pages are read while the client takes them. If one cannot be read, the answer breaks off, so that the client does
+/// not take it for the whole.
+async fn export(request: Request<AuditExport, Nothing>) -> Result<RouteAnswer, ApiError> {
+    user(&request)?;
+    let AuditExport { format, since, before, user, project } = request.query;
+    let user = user.map(UserId::named);
+    let limit = Some(MOST_ROWS);
+    let filter = AuditFilter { since, before, user, project, behind: None, limit };
+    let (line, head): (fn(&AuditEntry) -> String, _) = match format {
+        AuditForm::Jsonl => (AuditEntry::json_line, ""),
+        AuditForm::Csv => (AuditEntry::csv_line, CSV_HEAD),
+    };
+    let text = move |rows: &[AuditEntry]| rows.iter().map(line).collect::<String>();
+    // The first one is read here, so that the answer can still be an error.
+    let (rows, next) = page(&request.hub, &filter).await?;
+    let begin = (Some(head.to_owned() + &text(&rows)), next, request.hub);
+    let pages = try_unfold(begin, move |(first, next, hub)| {
+        let filter = filter.clone();
+        async move {
+            if let Some(first) = first {
+                return Ok(Some((first, (None, next, hub))));
             }
-            SessionEvent::ApprovalAnswered { call_id, response } => {
-                let kind = match response.is_approved() {
-                    true => AuditKind::Approved,
-                    false => AuditKind::Denied,
-                };
-                let remembers = response.remember.map(|_| "made a rule of it");
-                Some(AuditEntry {
-                    at: entry.at,
-                    user: response.by.as_deref().map(UserId::named),
-                    kind,
-                    project: None,
-                    session: None,
-                    subject: self.0.get(call_id).cloned().unwrap_or_else(|| call_id.clone()),
-                    detail: remembers.unwrap_or_default().to_owned(),
-                })
-            }
-            SessionEvent::Nested { entry, .. } => self.decision(entry),
-            _ => None,
+            let Some(behind) = next else { return Ok(None) };
+            let filter = AuditFilter { behind: Some(behind), ..filter };
+            let page = page(&hub, &filter).await;
+            let (rows, next) = page.map_err(|error| io::Error::other(error.told.message))?;
+            Ok::<_, io::Error>(Some((text(&rows), (None, next, hub))))
         }
+    });
+    Ok(RouteAnswer::text("text/plain; charset=utf-8", Body::from_stream(pages)))
+}
+
+/// A page of the rows of the database and those of all logs, the latest first, and where it ends if there is more.
+async fn page(
+    hub: &HubView,
+    filter: &AuditFilter,
+) -> Result<(Vec<AuditEntry>, Option<AuditPlace>), ApiError> {
+    let wanted = filter.limit.unwrap_or(MOST_ROWS);
+    let user = hub.user().ok_or_else(|| ApiError::not_found("this service has no team"))?;
+    let one_more = AuditFilter { limit: Some(wanted + 1), ..filter.clone() };
+    let mut found = user.team.people().audit(&one_more).await?;
+    let of_logs = DecisionFilter {
+        since: filter.since,
+        before: filter.before,
+        by: filter.user.as_ref().map(ToString::to_string),
+        behind: filter.behind.clone().map(|place| (place.at, place.session, place.number)),
+        limit: wanted + 1,
+    };
+    let is_wanted = |name: &str| filter.project.as_deref().is_none_or(|wanted| wanted == name);
+    for project in hub.projects().into_iter().filter(|project| is_wanted(project.name())) {
+        let decisions = project.decisions(&of_logs).await?;
+        found.extend(decisions.into_iter().map(|decision| placed(decision, project.name())));
+    }
+    found.sort_by(|one, other| other.place.cmp(&one.place));
+    let wanted = wanted as usize;
+    let more = found.len() > wanted;
+    found.truncate(wanted);
+    let next = found.last().filter(|_| more).map(|last| last.place.clone());
+    Ok((found.into_iter().map(|placed| placed.entry).collect(), next))
+}
+
+fn placed(decision: LoggedDecision, project: &str) -> PlacedEntry {
+    let LoggedDecision { session, sequence, at, by, subject, is_approved, is_remembered } =
+        decision;
+    let session = session.to_string();
+    let number = i64::try_from(sequence).unwrap_or(i64::MAX);
+    PlacedEntry {
+        place: AuditPlace { at, session: session.clone(), number },
+        entry: AuditEntry {
+            at,
+            user: by.map(UserId::named),
+            kind: if is_approved { AuditKind::Approved } else { AuditKind::Denied },
+            project: Some(project.to_owned()),
+            session: Some(session),
+            subject,
+            detail: if is_remembered { "made a rule of it" } else { "" }.to_owned(),
+        },
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use store::SessionId;
 use team::{SessionAct, Share};
 
-use super::{named, told, user};
+use super::{named, no_team, told, user};
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
@@ -78,8 +78,7 @@ struct SessionSharing {
 
 async fn sharing(session: &SessionView) -> Result<SessionSharing, ApiError> {
     let access = session.access().await?;
-    let (owner, visibility) =
-        access.ok_or_else(|| ApiError::not_found("this service has no team"))?;
+    let (owner, visibility) = access.ok_or_else(no_team)?;
     let owner = owner.map(|owner| owner.to_string());
     Ok(SessionSharing { owner, visibility: visibility.to_string() })
 }

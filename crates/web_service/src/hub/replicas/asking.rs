@@ -231,7 +231,8 @@ impl SessionHub {
             // Whoever has it is told by the database.
             match self.open(id).await {
                 Ok(_) | Err(HubError::Closing) => {}
-                Err(error) if error.is_in_use() => {}
+                // Its holder may have deleted it meanwhile; then there is no item either.
+                Err(error) if error.is_in_use() || error.is_gone() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -276,6 +277,7 @@ async fn hinted(hints: &mut broadcast::Receiver<Hint>, id: &SessionId, end: Inst
             Ok(Ok(
                 Hint::Log { session, .. } | Hint::Inbox { session } | Hint::Standing { session },
             )) if session != *id => {}
+            Ok(Ok(Hint::Questions)) => {}
             Err(_) | Ok(Ok(_) | Err(RecvError::Lagged(_))) => return,
             // The exchange is about to end: there is nothing to wait for but the time.
             Ok(Err(RecvError::Closed)) => return tokio::time::sleep_until(end).await,

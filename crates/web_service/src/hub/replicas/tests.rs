@@ -5,9 +5,10 @@ mod stage;
 
 use std::sync::Arc;
 
-use protocol::{ApprovalResponse, Content, SessionEvent, TurnEnd};
+use protocol::{ApprovalResponse, Content, SessionEvent, ToolCall, TurnEnd};
 use session::RewindFiles;
 use store::SessionId;
+use tokio_util::sync::CancellationToken;
 
 use self::stage::{Reply, Sharing, TwoReplicas, calls, says};
 use super::{OpenSession, RequestKey};
@@ -197,6 +198,51 @@ async fn a_replica_that_has_said_goodbye_stops_its_turns(sharing: Sharing) -> Op
     Some(())
 }
 
+async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Option<()> {
+    let stage = TwoReplicas::new(sharing, []).await?;
+    let project = stage.first.projects()[0].clone();
+    let desk = stage.first.desk(&project, None);
+    let call = |id: &str, line: &str| {
+        let arguments = serde_json::json!({"path": "notes.txt", "content": line});
+        let call = ToolCall::new(id, "append_file", arguments.as_object().cloned().unwrap());
+        let executor = desk.executor().clone();
+        tokio::spawn(async move { executor.execute_tool(&call, &CancellationToken::new()).await })
+    };
+    let asked_elsewhere = async || {
+        stage.until(&stage.second, "a question", |hub| hub.questions_elsewhere().len() == 1).await;
+        stage.second.questions_elsewhere().remove(0)
+    };
+    let called = call("one", "once\n");
+    let question = asked_elsewhere().await;
+    assert_eq!(
+        (question.project.as_str(), question.asked.tool.as_str()),
+        (&*project.name, "append_file")
+    );
+    // Of two answers at two replicas one counts.
+    let here = desk.approvals().pending().remove(0);
+    let (elsewhere, here) =
+        tokio::join!(stage.second.answer_elsewhere(&question, question.asked.approve()), async {
+            desk.approvals().answer_to(&here, ApprovalResponse::no(None))
+        },);
+    assert!(elsewhere.is_ok() != here.is_ok(), "{elsewhere:?} {here:?}");
+    assert_eq!(called.await.unwrap().is_ok(), elsewhere.is_ok());
+    let again = stage.second.answer_elsewhere(&question, question.asked.approve()).await;
+    assert!(matches!(again, Err(HubError::AnsweredAlready)), "{again:?}");
+    // One that is alone counts.
+    stage.until(&stage.second, "no question", |hub| hub.questions_elsewhere().is_empty()).await;
+    let called = call("two", "twice\n");
+    let question = asked_elsewhere().await;
+    stage.second.answer_elsewhere(&question, question.asked.approve()).await.unwrap();
+    called.await.unwrap().unwrap();
+    let called = call("three", "never\n");
+    let question = asked_elsewhere().await;
+    stage.second.answer_elsewhere(&question, ApprovalResponse::no(None)).await.unwrap();
+    assert!(called.await.unwrap().is_err());
+    let notes = stage.project.read("notes.txt");
+    assert!(notes.ends_with("twice\n") && notes.matches("twice").count() == 1, "{notes}");
+    Some(())
+}
+
 /// Each story once in memory and once on a real PostgreSQL.
 macro_rules! on_both {
     ($($story:ident),* $(,)?) => {
@@ -227,4 +273,5 @@ on_both! {
     a_session_that_is_open_elsewhere_is_deleted_there,
     what_waits_at_a_replica_that_ends_is_done_by_another,
     a_replica_that_has_said_goodbye_stops_its_turns,
+    a_call_by_hand_is_approved_from_elsewhere_once,
 }

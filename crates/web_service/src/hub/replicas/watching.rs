@@ -9,6 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::ReplicaLink;
+use super::desk_questions::share_desks;
 use super::standing::{RemoteSession, SessionStanding};
 use crate::hub::{ServedProject, SessionHub};
 
@@ -16,6 +17,8 @@ use crate::hub::{ServedProject, SessionHub};
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How often sessions without a living holder are looked for.
 const TAKE_OVER: Duration = Duration::from_secs(1);
+/// How often directories of sessions that are gone are looked for.
+const SWEEP: Duration = Duration::from_secs(600);
 /// Hints are gathered for this long, so that a busy service reads once for many.
 const GATHERING: Duration = Duration::from_millis(20);
 /// Sessions that are looked at in other replicas, the latest of each project.
@@ -27,6 +30,21 @@ const MOST_ORPHANS: u32 = 16;
 pub(in crate::hub) fn watch(hub: &Arc<SessionHub>, link: &Arc<ReplicaLink>) {
     tokio::spawn(follow_hints(Arc::downgrade(hub), Arc::clone(link)));
     tokio::spawn(take_over(Arc::downgrade(hub), Arc::clone(link)));
+    tokio::spawn(share_desks(Arc::downgrade(hub), Arc::clone(link)));
+    tokio::spawn(sweep(Arc::downgrade(hub)));
+}
+
+/// Removes what sessions have left behind that are gone without this replica.
+async fn sweep(hub: Weak<SessionHub>) {
+    let mut ticks = interval(SWEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(hub) = hub.upgrade() else { return };
+        for project in hub.projects() {
+            project.port.sweep(&*project.parts.store).await;
+        }
+    }
 }
 
 async fn take_over(hub: Weak<SessionHub>, link: Arc<ReplicaLink>) {
@@ -107,12 +125,14 @@ impl SessionHub {
                 }
             }
             Hint::Standing { session } => gathered.add(session),
+            Hint::Questions => self.look_at_questions(link).await,
             Hint::Missed => self.look_at_everything(link).await,
         }
     }
 
     /// Reads what other replicas have written since.
     async fn look_at_everything(&self, link: &ReplicaLink) {
+        self.look_at_questions(link).await;
         for live in self.live_sessions() {
             live.look_into_inbox();
         }

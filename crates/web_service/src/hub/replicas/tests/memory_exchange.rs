@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use protocol::{LogEntry, SessionEvent};
 use serde_json::Value;
 use store::{
-    Exchange, Hint, InboxItem, ItemState, ListFilter, Put, ReplicaInfo, SessionId, SessionState,
-    Store, StoreError,
+    Exchange, Hint, InboxItem, ItemState, ListFilter, Put, QuestionBoard, QuestionState,
+    ReplicaInfo, SessionId, SessionState, ShownQuestion, Store, StoreError,
 };
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,16 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(super) struct SharedMemory {
     items: Mutex<Vec<Item>>,
     standing: Mutex<HashMap<SessionId, Value>>,
+    questions: Mutex<Vec<BoardQuestion>>,
     hints: broadcast::Sender<Hint>,
+}
+
+struct BoardQuestion {
+    number: i64,
+    replica: &'static str,
+    question: Value,
+    answer: Option<Value>,
+    state: QuestionState,
 }
 
 struct Item {
@@ -34,7 +43,8 @@ impl SharedMemory {
     /// Hints at everything that is written to this store.
     pub(super) fn new(store: Arc<dyn Store>) -> Arc<Self> {
         let (hints, _) = broadcast::channel(1024);
-        let shared = Arc::new(Self { items: Mutex::default(), standing: Mutex::default(), hints });
+        let (items, standing, questions) = Default::default();
+        let shared = Arc::new(Self { items, standing, questions, hints });
         let hinting = Arc::downgrade(&shared);
         tokio::spawn(async move {
             let mut known: HashMap<SessionId, u64> = HashMap::new();
@@ -50,6 +60,22 @@ impl SharedMemory {
             }
         });
         shared
+    }
+
+    /// Changes a question in one of these states. None if there is none.
+    fn change<T>(
+        &self,
+        number: i64,
+        from: &[QuestionState],
+        change: impl FnOnce(&mut BoardQuestion) -> T,
+    ) -> Option<T> {
+        let mut questions = self.questions.lock().unwrap();
+        let mut found = questions.iter_mut();
+        let found = found.find(|it| it.number == number && from.contains(&it.state));
+        let changed = found.map(change);
+        drop(questions);
+        let _ = self.hints.send(Hint::Questions);
+        changed
     }
 
     fn items(&self) -> MutexGuard<'_, Vec<Item>> {
@@ -85,6 +111,74 @@ impl MemoryExchange {
     ) -> Arc<Self> {
         let lost = CancellationToken::new();
         Arc::new(Self { shared: Arc::clone(shared), store, name, lost })
+    }
+}
+
+#[async_trait]
+impl QuestionBoard for MemoryExchange {
+    async fn show_question(&self, question: Value) -> Result<i64, StoreError> {
+        let mut questions = self.shared.questions.lock().unwrap();
+        let number = questions.len() as i64 + 1;
+        let (replica, answer, state) = (self.name, None, QuestionState::Open);
+        questions.push(BoardQuestion { number, replica, question, answer, state });
+        drop(questions);
+        let _ = self.shared.hints.send(Hint::Questions);
+        Ok(number)
+    }
+
+    async fn remove_question(&self, number: i64) -> Result<(), StoreError> {
+        let open = [QuestionState::Open, QuestionState::Answered];
+        self.shared.change(number, &open, |it| it.state = QuestionState::Refused);
+        Ok(())
+    }
+
+    async fn questions_elsewhere(&self, _known: &[i64]) -> Result<Vec<ShownQuestion>, StoreError> {
+        let questions = self.shared.questions.lock().unwrap();
+        let open = questions
+            .iter()
+            .filter(|it| it.replica != self.name && it.state == QuestionState::Open);
+        let shown = |it: &BoardQuestion| ShownQuestion {
+            number: it.number,
+            question: Some(it.question.clone()),
+        };
+        Ok(open.map(shown).collect())
+    }
+
+    async fn leave_answer(&self, number: i64, answer: Value) -> Result<bool, StoreError> {
+        let left = self.shared.change(number, &[QuestionState::Open], |it| {
+            (it.answer, it.state) = (Some(answer), QuestionState::Answered);
+        });
+        Ok(left.is_some())
+    }
+
+    async fn take_back_answer(&self, number: i64) -> Result<bool, StoreError> {
+        let taken_back = self.shared.change(number, &[QuestionState::Answered], |it| {
+            (it.answer, it.state) = (None, QuestionState::Open);
+        });
+        Ok(taken_back.is_some())
+    }
+
+    async fn question_states(
+        &self,
+        numbers: &[i64],
+    ) -> Result<Vec<(i64, QuestionState)>, StoreError> {
+        let questions = self.shared.questions.lock().unwrap();
+        let wanted = questions.iter().filter(|it| numbers.contains(&it.number));
+        Ok(wanted.map(|it| (it.number, it.state)).collect())
+    }
+
+    async fn take_answer(&self, number: i64) -> Result<Option<Value>, StoreError> {
+        let taken = self.shared.change(number, &[QuestionState::Answered], |it| {
+            it.state = QuestionState::Taken;
+            it.answer.clone()
+        });
+        Ok(taken.flatten())
+    }
+
+    async fn settle_answer(&self, number: i64, has_counted: bool) -> Result<(), StoreError> {
+        let state = if has_counted { QuestionState::Done } else { QuestionState::Refused };
+        self.shared.change(number, &[QuestionState::Taken], |it| it.state = state);
+        Ok(())
     }
 }
 
