@@ -157,7 +157,7 @@ fn debian_partner(
         });
     }
     let packages = house.cache(&format!("{}-packages", script.cache));
-    script.run_with(house, binary, &[(variable, &packages)])
+    script.run_with(house, binary, &[(variable, packages.as_os_str())])
 }
 
 /// Does a task on the page in Firefox. Its pictures are in `target/page`.
@@ -248,7 +248,9 @@ pub(crate) fn typescript_sdk(house: &House, binary: &Path, which: &str) -> Resul
 /// Adds servers of others and calls their tools.
 fn real_servers(house: &House, binary: &Path) -> Result<Outcome> {
     match installed_modules(&house.cache("mcp-server-modules"), &NPM_SERVERS) {
-        Ok(modules) => REAL_SERVERS.run_with(house, binary, &[("MCP_SERVER_MODULES", &modules)]),
+        Ok(modules) => {
+            REAL_SERVERS.run_with(house, binary, &[("MCP_SERVER_MODULES", modules.as_os_str())])
+        }
         Err(why) => Ok(Outcome::Skipped {
             what: format!("{} with {}", REAL_SERVERS.path, NPM_SERVERS.join(", ")),
             why: one_line(&format!("{why:#}")),

@@ -1,12 +1,15 @@
 //! The step "page": the page in a real browser, against the real service.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use testkit::{POSTGRES_VARIABLE, Postgres};
 
 use crate::fetch::{from_npm, output};
 use crate::house::House;
+use crate::postgres;
 use crate::python::Script;
 use crate::step::{Outcome, one_line};
 
@@ -26,10 +29,14 @@ const TESTS: Script = Script {
 /// Runs all tests of the page. Only their preparation may be skipped.
 pub(crate) fn tests(house: &House, binary: &Path) -> Result<Outcome> {
     match prepared(house) {
-        Ok((browser, axe)) => TESTS.run_with(
+        Ok((browser, axe, postgres)) => TESTS.run_with(
             house,
             binary,
-            &[("PAGE_BROWSER", browser.as_path()), ("PAGE_AXE", axe.as_path())],
+            &[
+                ("PAGE_BROWSER", browser.as_os_str()),
+                ("PAGE_AXE", axe.as_os_str()),
+                (POSTGRES_VARIABLE, OsStr::new(postgres.url())),
+            ],
         ),
         Err(why) => Ok(Outcome::Skipped {
             what: format!("{} in a browser", TESTS.path),
@@ -43,9 +50,10 @@ pub(crate) fn interpreter(house: &House) -> Result<PathBuf> {
     TESTS.interpreter(&house.cache(TESTS.cache))
 }
 
-fn prepared(house: &House) -> Result<(PathBuf, PathBuf)> {
+/// A browser, axe, and a server for the databases of teams.
+fn prepared(house: &House) -> Result<(PathBuf, PathBuf, Postgres)> {
     let axe = from_npm(&house.cache("axe"), AXE)?.join("axe.min.js");
-    Ok((browser()?, axe))
+    Ok((browser()?, axe, postgres::server()?))
 }
 
 /// A Chromium that is there, or Debian's.

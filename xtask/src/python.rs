@@ -1,5 +1,6 @@
 //! Steps that are Python scripts, each with packages of its own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,13 +33,13 @@ impl Script {
         &self,
         house: &House,
         program: &Path,
-        places: &[(&str, &Path)],
+        variables: &[(&str, &OsStr)],
     ) -> Result<Outcome> {
         match self.interpreter(&house.cache(self.cache)) {
             Ok(python) => {
                 let mut command = Command::new(python);
                 command.current_dir(&house.root).arg(self.path).arg(program);
-                command.envs(places.iter().copied());
+                command.envs(variables.iter().copied());
                 // Modules beside a script are imported from the source tree, which stays as it is.
                 command.env("PYTHONDONTWRITEBYTECODE", "1");
                 run_command(&mut command)?;

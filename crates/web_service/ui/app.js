@@ -21,6 +21,7 @@ const VIEWS = {
   inbox: { title: 'Questions', Shown: lazy(() => import('./panels/inbox.js')) },
   analytics: { title: 'Analytics', Shown: lazy(() => import('./panels/analytics.js')) },
   settings: { title: 'Settings', Shown: lazy(() => import('./panels/settings.js')) },
+  team: { title: 'Team', Shown: lazy(() => import('./panels/team.js')), need: 'admin' },
 };
 
 // ---- The list of sessions ----
@@ -65,7 +66,7 @@ function Project({ name, isOnly }) {
 
 function Rail() {
   const waiting = questions.value.length;
-  const projects = overview.value?.projects ?? [];
+  const { projects = [], user } = overview.value ?? {};
   return html`<nav class="rail" aria-label="Sessions">
     <header>
       <a class="brand" href="#/"><i class="kiln" aria-hidden="true"></i>Toolkiln</a>
@@ -80,8 +81,8 @@ function Rail() {
     <div class="lists">${projects.map(({ name }) => html`<${Project} key=${name} name=${name}
       isOnly=${projects.length === 1} />`)}</div>
     <footer>
-      ${Object.entries(VIEWS).map(([name, { title }]) => html`<a key=${name} href="#/${name}"
-        aria-current=${route.value.view === name ? 'page' : undefined}>${title}</a>`)}
+      ${Object.entries(VIEWS).map(([name, { title, need }]) => (!need || user?.scopes.includes(need)) && html`<a
+        key=${name} href="#/${name}" aria-current=${route.value.view === name ? 'page' : undefined}>${title}</a>`)}
     </footer>
   </nav>`;
 }

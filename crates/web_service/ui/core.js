@@ -389,8 +389,8 @@ export function duration(ms) {
 export function moment(at) {
   const then = new Date(at);
   const days = (new Date().setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000;
-  if (days < 1) return then.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-  return then.toLocaleDateString([], days < 7 ? { weekday: 'short' } : { day: 'numeric', month: 'short' });
+  if (Math.abs(days) < 1) return then.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  return then.toLocaleDateString([], days > 0 && days < 7 ? { weekday: 'short' } : { day: 'numeric', month: 'short' });
 }
 
 /** US dollars, with as many digits as matter. */

@@ -79,18 +79,26 @@ class World:
     def start(self, *more):
         """Starts the service, at the port that it had before if it was started before."""
         self.arguments = more or self.arguments
-        command = [self.binary, 'web', '--provider', 'ollama', '--base-url', self.model.base_url, '--model', 'opus']
+        command = [self.binary, *self.command(), '--provider', 'ollama', '--base-url', self.model.base_url, '--model', 'opus']
         command += ['--listen', f'127.0.0.1:{self.port}', *self.arguments]
         with open(self.home / 'stderr', 'a') as stderr:
             self.service = subprocess.Popen(
                 command, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=stderr, text=True)
         self.link = self.service.stdout.readline().strip()
-        assert '/#code=' in self.link, f'the service did not start: {(self.home / "stderr").read_text()}'
+        assert self.link.startswith('http'), f'the service did not start: {(self.home / "stderr").read_text()}'
         self.url = self.link.split('/#')[0]
         self.port = int(self.url.rsplit(':', 1)[1])
-        self.tokens = json.loads((self.home / 'state/toolkiln/web/secrets.json').read_text())
+        self.tokens = self.read_tokens()
         return self
+
+    def command(self):
+        """What is started, as words of the command line."""
+        return ['web']
+
+    def read_tokens(self):
+        """The tokens of the service that was started, by name; `all` may do everything."""
+        return json.loads((self.home / 'state/toolkiln/web/secrets.json').read_text())
 
     def kill(self):
         """Ends the service as a crash would, with nothing said to anybody."""
@@ -157,7 +165,7 @@ class World:
 
     # ---- Browsers ----
 
-    def page(self, address='#/', *, size=DESKTOP, dark=False, log_in=True, proxy=None, bypass_csp=False, **more):
+    def page(self, address='#/', *, size=DESKTOP, dark=False, log_in=True, token='all', proxy=None, bypass_csp=False, **more):
         """A page in a browser context of its own, logged in, at `address`."""
         if proxy:
             # Chromium asks proxies for this machine only where it is told to.
@@ -170,7 +178,7 @@ class World:
         if self.ui:
             serve_from(context, self.ui, self.url)
         if log_in:
-            self.log_in(context)
+            self.log_in(context, token)
         page = context.new_page()
         self._watch(page)
         self.pages.append(page)
@@ -181,14 +189,19 @@ class World:
         """A page on a phone that is 390 px wide."""
         return self.page(address, size=PHONE, **more)
 
-    def log_in(self, context):
-        body = json.dumps({'code': self.tokens['all']}).encode()
+    def log_in(self, context, token):
+        name, value = self.cookie(self.tokens[token])
+        cookie = {'name': name, 'value': value, 'url': self.url, 'httpOnly': True, 'sameSite': 'Strict'}
+        context.add_cookies([cookie])
+
+    def cookie(self, code, **more):
+        """The name and the value of the cookie that a browser gets for a token or the code of a link."""
+        body = json.dumps({'code': code, **more}).encode()
         headers = {'origin': self.url, 'x-toolkiln': 'page', 'content-type': 'application/json'}
         request = urllib.request.Request(f'{self.url}/api/login', body, headers)
         with urllib.request.urlopen(request, timeout=WATCHDOG / 1000) as answer:
             name, _, value = answer.headers['set-cookie'].split(';')[0].partition('=')
-        cookie = {'name': name, 'value': value, 'url': self.url, 'httpOnly': True, 'sameSite': 'Strict'}
-        context.add_cookies([cookie])
+        return name, value
 
     def _watch(self, page):
         def error(kind, text):

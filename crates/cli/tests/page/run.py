@@ -89,7 +89,8 @@ def work(given, waiting, failed):
 
 def one(module, name, given, browser):
     test = getattr(module, name)
-    with World(name.removeprefix('test_'), given.binary, browser, given.ui, getattr(module, 'FILES', None)) as world:
+    kind = getattr(module, 'WORLD', World)
+    with kind(name.removeprefix('test_'), given.binary, browser, given.ui, getattr(module, 'FILES', None)) as world:
         test(world)
 
 

@@ -37,6 +37,7 @@ function commands() {
     { title: 'Tool console', words: 'tools run by hand panel', act: () => openPanel('console') },
     { title: 'Analytics', words: 'statistics costs tokens', act: go('#/analytics') },
     { title: 'Settings', words: 'policy rules model theme', act: go('#/settings') },
+    overview.value?.user?.scopes.includes('admin') && { title: 'Team', words: 'users shares budgets audit', act: go('#/team') },
     isSession && {
       title: 'Stop the running turn',
       words: 'interrupt cancel',

@@ -1,31 +1,41 @@
 // Settings: how the page looks, which model answers, what the policy allows, and tools that wait to be trusted.
 
 import { useEffect, useId, useState } from 'preact/hooks';
-import { api, attempt, connection, html, overview, route, styles, tell, withQuery } from '../core.js';
+import {
+  api, attempt, connection, html, lazy, overview, route, styles, tell, withQuery,
+} from '../core.js';
 import { visible } from './hidden.js';
 import { presentProject, ProjectChoice } from './places.js';
 import { Policy } from './settings_policy.js';
-import { Team } from './settings_team.js';
 import { CustomTools } from './settings_tools.js';
 import { presentTheme, setTheme, THEMES } from './theme.js';
 
 await styles('/panels/settings.css');
 
+// Only a team's server has users.
+const Account = lazy(() => import('./settings_team.js'));
+
 export default function Settings() {
   route.value;
+  if (!overview.value) return null;
+  const { user } = overview.value;
   const project = presentProject();
-  if (!project) return html`<p class="empty settings">Settings of projects are shown as soon as one is served.</p>`;
   return html`<div class="settings">
     <${Part} title="Appearance"><${Theme} /></>
     <${Part} title="Notifications"><${Notifications} /></>
-    <div class="settings-project"><${ProjectChoice} /></div>
+    ${project ? html`<${OfProject} project=${project} />` : html`<${Part} title="Projects"><p>Settings of projects are
+      shown as soon as one is served${user ? ' and shared with you' : ''}.</p></>`}
+    ${user && html`<${Part} title="Account"><${Account} /></>`}
+    <${Part} title="This browser"><${Browser} /></>
+  </div>`;
+}
+
+function OfProject({ project }) {
+  return html`<div class="settings-project"><${ProjectChoice} /></div>
     <${Part} title="Model"><${Model} key=${project} project=${project} /></>
     <${Part} title="Policy"><${Policy} key=${project} project=${project} /></>
     <${CustomTools} key=${project} project=${project} Part=${Part} />
-    <${Part} title="Sandbox"><${Sandbox} project=${project} /></>
-    <${Team} Part=${Part} />
-    <${Part} title="This browser"><${Browser} /></>
-  </div>`;
+    <${Part} title="Sandbox"><${Sandbox} project=${project} /></>`;
 }
 
 function Part({ title, children }) {
