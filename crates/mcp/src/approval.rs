@@ -22,7 +22,7 @@ use tool_system::{Approver, RefuseAll};
 use crate::question::{HOW_TO_ALLOW, form, link, not_opened, response_to};
 
 /// The approver of calls.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum ApproverChoice {
     /// The host's user, by elicitation, if the host can ask.
     Host,
@@ -30,24 +30,45 @@ pub enum ApproverChoice {
     Configured,
     /// The user on a page of ours. A client that may answer questions itself and shows forms, but no
     /// links, is asked as a host.
-    Page(QuestionPage),
+    Page(Arc<dyn QuestionPage>),
 }
 
-/// A page that shows questions and takes the answers.
-#[derive(Clone)]
-pub struct QuestionPage {
-    /// Puts a question on the page and waits for its answer there.
-    pub approver: Arc<dyn Approver>,
-    /// The address at which the page shows exactly this question.
-    pub address: QuestionAddress,
-}
-
-/// Makes the address of a question.
-pub type QuestionAddress = Arc<dyn Fn(&ApprovalRequest) -> String + Send + Sync>;
-
-impl fmt::Debug for QuestionPage {
+impl fmt::Debug for ApproverChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("QuestionPage")
+        f.write_str(match self {
+            Self::Host => "Host",
+            Self::Configured => "Configured",
+            Self::Page(_) => "Page",
+        })
+    }
+}
+
+/// A page that shows questions and takes the answers. As an approver, it puts a question on the page and
+/// waits for its answer there.
+#[async_trait]
+pub trait QuestionPage: Approver {
+    /// The address at which the page shows exactly this question.
+    fn address(&self, request: &ApprovalRequest) -> String;
+
+    /// Waits until a question that is being decided can be answered on the page.
+    async fn shown(&self, request: &ApprovalRequest);
+}
+
+/// Puts a question on the page. `leading`, which tells the client of it, begins once the question stands
+/// there: a user who follows the link must find it. It may end the wait.
+pub(crate) async fn decided_on(
+    page: &dyn QuestionPage,
+    request: &ApprovalRequest,
+    leading: impl Future<Output = Result<ApprovalResponse, ToolError>>,
+) -> Result<ApprovalResponse, ToolError> {
+    let mut on_page = page.decide(request);
+    tokio::select! {
+        response = &mut on_page => return response,
+        () = page.shown(request) => {}
+    }
+    tokio::select! {
+        response = on_page => response,
+        response = leading => response,
     }
 }
 
@@ -90,7 +111,7 @@ impl Approver for ElicitingApprover<'_> {
 /// revisions.
 pub(crate) struct LinkingApprover<'a> {
     pub(crate) client: ElicitingApprover<'a>,
-    pub(crate) page: &'a QuestionPage,
+    pub(crate) page: &'a dyn QuestionPage,
 }
 
 #[async_trait]
@@ -102,16 +123,13 @@ impl Approver for LinkingApprover<'_> {
                 Ok(ClientResult::ElicitResult(answer))
                     if answer.action != ElicitationAction::Accept =>
                 {
-                    not_opened()
+                    Err(not_opened())
                 }
                 // The user may open the page without the client, too.
                 _ => std::future::pending().await,
             }
         };
-        tokio::select! {
-            response = self.page.approver.decide(request) => response,
-            error = refused => Err(error),
-        }
+        decided_on(self.page, request, refused).await
     }
 }
 

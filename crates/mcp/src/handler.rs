@@ -172,11 +172,11 @@ impl McpHandler {
         let client = ElicitingApprover { peer: &context.peer, version };
         match (link, page) {
             (Some(_), _) if repeats => AskingWay::ByRepetition(link),
-            (Some(page), _) => AskingWay::Now(Box::new(LinkingApprover { client, page })),
+            (Some(page), _) => AskingWay::Now(Box::new(LinkingApprover { client, page: &**page })),
             (None, _) if asked_by_form && repeats => AskingWay::ByRepetition(None),
             (None, _) if asked_by_form => AskingWay::Now(Box::new(client)),
             (None, Some(_)) if brings_answer => AskingWay::NotAsked,
-            (None, Some(page)) => AskingWay::Elsewhere(&*page.approver),
+            (None, Some(page)) => AskingWay::Elsewhere(&**page),
             (None, None) => AskingWay::Now(Box::new(approval::no_approver())),
         }
     }
@@ -187,7 +187,7 @@ impl McpHandler {
         call: ToolCall,
         version: &ProtocolVersion,
         (state, inputs): (Option<String>, Option<InputResponses>),
-        page: Option<&QuestionPage>,
+        page: Option<&Arc<dyn QuestionPage>>,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let client = HttpClient::of(context);
@@ -209,7 +209,8 @@ impl McpHandler {
         let result = match self.forwarding(running.next(&context.ct), &id, context).await {
             CallStep::Done(result) => result,
             CallStep::Asks(request, reply) => {
-                match self.waiting.keep(running, request, reply, version, page) {
+                match self.waiting.keep(running, request, reply, version, page.map(|page| &**page))
+                {
                     Ok(question) => return Ok(CallToolResponse::InputRequired(question)),
                     Err(error) => Err(error).into(),
                 }
@@ -423,7 +424,7 @@ impl ServerHandler for McpHandler {
 enum AskingWay<'a> {
     /// The call ends with its question, and is repeated with the answer, or after the answer was given on the
     /// page.
-    ByRepetition(Option<&'a QuestionPage>),
+    ByRepetition(Option<&'a Arc<dyn QuestionPage>>),
     /// Through the client, while the call is open.
     Now(Box<dyn Approver + 'a>),
     /// Without the client, while the call is open.

@@ -36,7 +36,7 @@ mod traced_call;
 mod transport;
 mod waiting_calls;
 
-pub use approval::{ApproverChoice, QuestionAddress, QuestionPage};
+pub use approval::{ApproverChoice, QuestionPage};
 pub use handler::McpHandler;
 pub use host_limits::host_limits;
 pub use http_client::HttpClient;

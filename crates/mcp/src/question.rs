@@ -47,14 +47,14 @@ pub(crate) fn form(
 /// not.
 pub(crate) fn link(
     request: &ApprovalRequest,
-    page: &QuestionPage,
+    page: &dyn QuestionPage,
 ) -> Result<ElicitRequestParams, ToolError> {
     let FormWords { headline, .. } = FormWords::of(request);
     let message = format!("{headline} The page shows exactly what would be done. Answer it there.");
     params_of(json!({
         "mode": "url",
         "message": message,
-        "url": (page.address)(request),
+        "url": page.address(request),
         "elicitationId": random_id()?,
     }))
 }

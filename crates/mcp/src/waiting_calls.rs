@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tool_system::{Approver, ToolExecutor};
 
-use crate::approval::QuestionPage;
+use crate::approval::{QuestionPage, decided_on};
 use crate::http_client::HttpClient;
 use crate::question::{form, link, not_opened, response_to};
 use crate::random_id::random_id;
@@ -63,7 +63,7 @@ impl RunningCall {
         executor: Arc<ToolExecutor>,
         call: ToolCall,
         client: HttpClient,
-        page: Option<QuestionPage>,
+        page: Option<Arc<dyn QuestionPage>>,
     ) -> Self {
         let (sender, steps) = mpsc::channel(1);
         let cancel = CancellationToken::new();
@@ -103,23 +103,22 @@ impl RunningCall {
 /// Hands the questions of a call to the request that waits for its next step.
 struct StepApprover {
     steps: mpsc::Sender<CallStep>,
-    page: Option<QuestionPage>,
+    page: Option<Arc<dyn QuestionPage>>,
 }
 
 #[async_trait]
 impl Approver for StepApprover {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        let (reply, answer) = oneshot::channel();
-        let asked = self.steps.send(CallStep::Asks(Box::new(request.clone()), reply)).await;
         let withdrawn = || ToolError::new(ErrorCode::Cancelled, "the question was withdrawn");
-        asked.map_err(|_| withdrawn())?;
-        let by_client = async { answer.await.map_err(|_| withdrawn())? };
+        let by_client = async {
+            let (reply, answer) = oneshot::channel();
+            let asked = self.steps.send(CallStep::Asks(Box::new(request.clone()), reply)).await;
+            asked.map_err(|_| withdrawn())?;
+            answer.await.map_err(|_| withdrawn())?
+        };
         match &self.page {
             None => by_client.await,
-            Some(page) => tokio::select! {
-                response = page.approver.decide(request) => response,
-                response = by_client => response,
-            },
+            Some(page) => decided_on(&**page, request, by_client).await,
         }
     }
 }
@@ -158,7 +157,7 @@ impl WaitingCalls {
         request: Box<ApprovalRequest>,
         reply: ApprovalReply,
         version: &ProtocolVersion,
-        page: Option<&QuestionPage>,
+        page: Option<&dyn QuestionPage>,
     ) -> Result<InputRequiredResult, ToolError> {
         let asked = match page {
             Some(page) => link(&request, page)?,

@@ -97,6 +97,14 @@ impl ApprovalManager {
         self.open().iter().any(|open| open.is_about(request))
     }
 
+    /// Waits until a question that is being decided is among [`Self::pending`].
+    pub async fn shown(&self, request: &ApprovalRequest) {
+        let mut changes = self.changes();
+        let is_shown = |open: &Open| open.is_about(request) && open.request.is_some();
+        // This holds the sender.
+        while !self.open().iter().any(is_shown) && changes.changed().await.is_ok() {}
+    }
+
     /// Tells each time that [`Self::pending`] has changed, by a sub-agent too.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()

@@ -1,31 +1,31 @@
 //! `toolkiln web`: conversations over HTTP.
 
-pub(crate) mod service_log;
+mod agents;
+pub(crate) mod sandbox_fact;
+mod service_log;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use ::telemetry::ExportStatus;
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::Args;
-use mcp::{ApproverChoice, HttpClient, HttpEndpoint, QuestionPage, ServerParts, host_limits};
-use protocol::{ApprovalRequest, ErrorCode, ToolError};
+use mcp::{ApproverChoice, HttpEndpoint, ServerParts, host_limits};
+use protocol::{ErrorCode, ToolError};
 use providers::catalogue::{ENDPOINTS, Endpoint, ModelSelection};
-use sandbox::Launcher;
 use session::Model;
 use store::{SessionId, Store};
 use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
 use tool_system::ProjectTools;
 use web_service::{
-    AgentEndpoint, Body, Bounds, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk,
-    KeyStatus, Mentionable, MentionableKind, OperationSettings, Parts, ProjectPort, RequestLog,
-    Response, Secrets, ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
+    AgentEndpoint, Bounds, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, KeptWorktree,
+    KeyStatus, Mentionable, MentionableKind, OperationSettings, ProjectPort, RequestLog, Secrets,
+    ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
 };
 use workspace::{Ownership, StateDir, Workspace, keep_private};
 
@@ -41,6 +41,8 @@ use crate::reports::model_offers::{known_offers, model_offers};
 use crate::session_worktrees::SessionWorktrees;
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
+use agents::{DeskPage, McpEndpoint};
+use sandbox_fact::SandboxFact;
 use service_log::{LogFormat, ServiceLog};
 
 use crate::{browser, custom_tools, environment, output, telemetry};
@@ -265,35 +267,6 @@ struct ConfiguredProject {
     worktrees: Option<SessionWorktrees>,
 }
 
-/// How commands are confined. Finding out starts processes, so it is done once, when it is first asked for,
-/// and not waited for.
-#[derive(Clone, Default)]
-struct SandboxFact {
-    found: Arc<OnceLock<String>>,
-    looking: Arc<AtomicBool>,
-}
-
-impl SandboxFact {
-    fn known(told: &str) -> Self {
-        let fact = Self::default();
-        let _ = fact.found.set(told.to_owned());
-        fact
-    }
-
-    fn told(&self, root: &Path) -> Option<String> {
-        if self.found.get().is_none() && !self.looking.swap(true, Ordering::AcqRel) {
-            let (found, root) = (Arc::clone(&self.found), root.to_owned());
-            tokio::task::spawn_blocking(move || {
-                let home = environment::confinement(&root).home;
-                let level = sandbox::probe(&root, &home, &Launcher::this_program()).level;
-                let none = || "commands cannot be confined, so none is run".to_owned();
-                let _ = found.set(level.map_or_else(none, |level| level.summary()));
-            });
-        }
-        self.found.get().cloned()
-    }
-}
-
 #[async_trait]
 impl ProjectPort for ConfiguredProject {
     fn is_reachable(&self) -> bool {
@@ -397,6 +370,16 @@ impl ProjectPort for ConfiguredProject {
         }
     }
 
+    async fn session_gone(&self, session: &SessionId) -> Option<KeptWorktree> {
+        self.worktrees.as_ref()?.remove(&self.project, &self.tools, session).await
+    }
+
+    async fn sweep(&self, store: &dyn Store) {
+        if let Some(worktrees) = &self.worktrees {
+            worktrees.sweep(&self.project, &self.tools, store).await;
+        }
+    }
+
     fn agents(
         &self,
         desk: &Desk,
@@ -406,31 +389,17 @@ impl ProjectPort for ConfiguredProject {
         let executor = Arc::new(desk.agent_executor(host_limits).clone());
         let approver = match self.approves_all {
             true => ApproverChoice::Configured,
-            false => ApproverChoice::Page(question_page(desk, site)),
+            false => ApproverChoice::Page(Arc::new(DeskPage::new(desk, site))),
         };
         let resources = Arc::new(ShownProject::new(desk.tools(), &executor));
-        let parts =
-            ServerParts { executor, approver, resources: Some(resources), assumed_root: None };
+        let parts = ServerParts {
+            executor,
+            approver,
+            resources: Some(resources),
+            assumed_root: None,
+            tracer: telemetry::tracer(&self.project),
+        };
         Arc::new(McpEndpoint(HttpEndpoint::new(parts, closing)))
-    }
-}
-
-/// Our page, which shows a question under the hash of its proposal.
-fn question_page(desk: &Desk, site: &str) -> QuestionPage {
-    let site = site.to_owned();
-    let address =
-        move |request: &ApprovalRequest| format!("{site}/#/inbox/{}", request.proposal_hash);
-    QuestionPage { approver: desk.approvals().clone(), address: Arc::new(address) }
-}
-
-/// MCP behind the guard of the service.
-struct McpEndpoint(HttpEndpoint);
-
-#[async_trait]
-impl AgentEndpoint for McpEndpoint {
-    async fn answer(&self, parts: Parts, body: Bytes, may_approve: bool) -> Response<Body> {
-        let client = HttpClient { may_answer: may_approve };
-        self.0.answer(parts, body, client).await.map(Body::new)
     }
 }
 

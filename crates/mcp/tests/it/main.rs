@@ -13,6 +13,7 @@ mod hostile_answers;
 mod hostile_input;
 mod interruption;
 mod prompts;
+mod question_page;
 mod questions;
 mod roots;
 mod scripted_tools;
