@@ -83,9 +83,12 @@ impl FileFilter {
                 return false;
             }
         }
-        let from_start = match path.strip_prefix(start) {
-            Some([b'/', rest @ ..]) if !start.is_empty() => rest,
-            _ => path,
+        let from_start = match start {
+            [] => path,
+            start => match path.strip_prefix(start) {
+                Some([b'/', rest @ ..]) => rest,
+                _ => path,
+            },
         };
         self.include.as_ref().is_none_or(|include| include.matches(path, from_start))
             && !self.has_excluded_name(from_start)
@@ -115,7 +118,7 @@ impl GlobPatterns {
     fn matches(&self, path: &[u8], from_start: &[u8]) -> bool {
         let is_same = path.len() == from_start.len();
         // What the path from the start ends with, the whole path ends with.
-        if !from_start.is_empty() && self.endings.iter().any(|ending| path.ends_with(ending)) {
+        if !from_start.is_empty() && self.endings.iter().any(|end| ends_with(path, end)) {
             return true;
         }
         let other = |path: &[u8]| {
@@ -155,6 +158,13 @@ impl GlobPatternsBuilder {
         let others = others.build().map_err(|error| glob_error("", &error))?;
         Ok(GlobPatterns { endings: self.endings, others })
     }
+}
+
+/// [`slice::ends_with`] for a few bytes. That calls `memcmp`, whose wide loads took nine tenths of the time of the same
+/// measurement on some processors.
+fn ends_with(path: &[u8], ending: &[u8]) -> bool {
+    path.len() >= ending.len()
+        && path.iter().rev().zip(ending.iter().rev()).all(|(one, other)| one == other)
 }
 
 /// What every path ends with that a pattern like `**/*.rs` means, and only those.
@@ -238,7 +248,8 @@ mod tests {
                 (ending(&pattern), GlobBuilder::new(&pattern).literal_separator(true).build())
             {
                 let engine = glob.compile_matcher();
-                prop_assert_eq!(path.ends_with(ending), engine.is_match(&path), "{} on {}", pattern, path);
+                let ends = ends_with(path.as_bytes(), ending.as_bytes());
+                prop_assert_eq!(ends, engine.is_match(&path), "{} on {}", pattern, path);
             }
         }
     }
