@@ -43,6 +43,11 @@ pub(crate) fn hold_back() {
     waiting().get_or_insert_default();
 }
 
+/// Bytes that wait.
+pub(crate) fn waiting_bytes() -> usize {
+    waiting().as_ref().map_or(0, String::len)
+}
+
 /// Takes the whole lines that wait.
 pub(crate) fn take_lines() -> String {
     let mut waiting = waiting();

@@ -19,9 +19,13 @@ use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRe
 
 /// The most pieces of an answer that are taken at once.
 const MOST_PIECES: usize = 256;
-/// Pieces that come sooner than this after others were written wait and are written together: shorter than a
-/// frame of any screen, and long enough that a fast model does not cause a write for every word.
-const WRITE_SPACING: Duration = Duration::from_millis(10);
+/// Pieces that come sooner than this after others were written wait and are written together, so that a fast model
+/// does not cause a write for every word. Watchers wait for as long (`bench web`: event to 100 watchers).
+const WRITE_SPACING: Duration = Duration::from_millis(2);
+/// The same where many pieces come: shorter than a frame of any screen (`bench terminal`: cores).
+const LONG_SPACING: Duration = Duration::from_millis(10);
+/// How many pieces in one write are many: more than any model says in the shorter time, but a stored answer.
+const MANY_PIECES: usize = 32;
 /// Bytes of text from which on a new event is begun, so that a screen that draws one can look at the keys before it
 /// draws the next (`bench terminal`: key to echo).
 const LONG_DELTA_BYTES: usize = 8192;
@@ -122,8 +126,8 @@ impl ChatContext {
             meter: Meter::new(&*ports.model, estimated_tokens),
             ..AnswerDraft::default()
         };
-        // What is taken and not yet written, and when it is.
-        let (mut events, mut due) = (Vec::new(), asked);
+        // What is taken and not yet written, of how many pieces, and when it is.
+        let (mut events, mut taken_pieces, mut due) = (Vec::new(), 0, asked);
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let pieces = tokio::select! {
@@ -135,6 +139,7 @@ impl ChatContext {
                 pieces = pieces.next() => pieces,
                 () = sleep_until(due), if !events.is_empty() => Some(Vec::new()),
             };
+            taken_pieces += pieces.as_ref().map_or(0, Vec::len);
             let taken = draft.take_all(pieces, &mut events);
             // A server that does not keep to the limit is not listened to any longer.
             let too_long = draft.meter.is_longer_than(reservation.answer_limit());
@@ -146,7 +151,8 @@ impl ChatContext {
                 }
                 Ok(None) => {
                     self.record(ports, std::mem::take(&mut events)).await?;
-                    due = Instant::now() + WRITE_SPACING;
+                    let are_many = std::mem::take(&mut taken_pieces) >= MANY_PIECES;
+                    due = Instant::now() + if are_many { LONG_SPACING } else { WRITE_SPACING };
                 }
                 Ok(Some(stop)) => {
                     let answer = self.complete(draft, stop, options, asked);

@@ -40,6 +40,9 @@ use waiting_messages::WaitingMessages;
 
 /// The least time between two frames that no key has caused.
 const FRAME_TIME: Duration = Duration::from_millis(16);
+/// Finished text that is drawn without waiting for the next frame: a terminal takes its time to read a long one, and a
+/// key would wait for that (`bench terminal`: key to echo).
+const LONG_FRAME_BYTES: usize = 16 * 1024;
 /// How often the clock of a turn is drawn.
 const CLOCK_TIME: Duration = Duration::from_secs(1);
 /// Entries of the log that are taken at once, before keys are looked at again.
@@ -261,13 +264,18 @@ impl Live {
             Happened::Written(entry) => {
                 self.entry(screen, &entry)?;
                 for _ in 1..ENTRIES_AT_ONCE {
-                    if self.terminal.as_ref().is_some_and(|own| own.keys.is_pressed()) {
+                    let is_pressed =
+                        self.terminal.as_ref().is_some_and(|own| own.keys.is_pressed());
+                    if is_pressed || output::waiting_bytes() >= LONG_FRAME_BYTES {
                         break;
                     }
                     let Some(entry) = feeds.written_before() else { break };
                     self.entry(screen, &entry)?;
                 }
-                self.canvas.draw_soon(self.canvas.last_frame + FRAME_TIME);
+                self.canvas.draw_soon(match output::waiting_bytes() >= LONG_FRAME_BYTES {
+                    true => Instant::now(),
+                    false => self.canvas.last_frame + FRAME_TIME,
+                });
             }
             Happened::Activity(event) => {
                 self.progress.activity(Instant::now());
