@@ -324,12 +324,12 @@ fn late(milliseconds: u64, words: &str) -> Line {
 async fn the_first_words_are_written_at_once_and_those_that_follow_closely_together() {
     let reply = vec![
         late(500, "One"),
-        late(3, ", two"),
-        late(3, ", three"),
+        late(1, ", two"),
+        late(0, ", three"),
         // Nothing is kept waiting for what comes later.
         late(500, ", four"),
         late(500, ", five"),
-        late(3, "."),
+        late(1, "."),
         done(StopReason::EndOfTurn),
     ];
     let mut stage = Stage::new([reply]);
@@ -348,9 +348,21 @@ async fn the_first_words_are_written_at_once_and_those_that_follow_closely_toget
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_many_words_come_at_once_those_that_follow_wait_longer() {
+    let many = (0..40).map(|_| late(0, "."));
+    let closely = [late(3, " two"), late(3, " three"), late(500, " four"), late(3, " five")];
+    let closely = closely.into_iter().chain([done(StopReason::EndOfTurn)]);
+    let mut stage =
+        Stage::new([[late(500, "One")].into_iter().chain(many).chain(closely).collect()]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Done));
+    let story = stage.story();
+    assert!(story.contains("\ntext:  two three\ntext:  four\ntext:  five\n"), "{story}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn words_that_wait_to_be_written_are_kept_when_the_answer_is_stopped_or_breaks() {
-    let stopped = vec![late(500, "One"), late(3, ", two"), Line::Cancelled];
-    let broken = vec![late(500, "One"), late(3, ", two"), Line::Fails(ModelErrorKind::Cut)];
+    let stopped = vec![late(500, "One"), late(1, ", two"), Line::Cancelled];
+    let broken = vec![late(500, "One"), late(1, ", two"), Line::Fails(ModelErrorKind::Cut)];
     for (reply, end) in [(stopped, "the user stopped the answer"), (broken, "Cut, again in")] {
         let mut stage = Stage::new([reply, says("Fine.")]);
         stage.send("go").await;
