@@ -17,6 +17,7 @@ mod score;
 mod snippet;
 mod standing;
 mod synonyms;
+mod tokens;
 mod weights;
 mod words;
 
