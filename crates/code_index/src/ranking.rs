@@ -4,7 +4,6 @@
 //! are kept; when all have been seen, it is known how rare each term is, and the files can be put in
 //! order. The best are then read again for the lines to show. `docs/ranking.md` says what counts.
 
-mod blocks;
 mod definition;
 mod enclosing;
 mod in_path;
@@ -17,6 +16,7 @@ mod score;
 mod snippet;
 mod standing;
 mod synonyms;
+mod tokens;
 mod weights;
 mod words;
 
@@ -31,7 +31,7 @@ use crate::code_base::{CodeBase, FileVisitor, FoundFile};
 use crate::live::ListedFiles;
 pub use enclosing::Enclosing;
 use in_path::InPath;
-use nominees::{MAX_READ, Nominees};
+use nominees::Nominees;
 use question::{AsksFor, Question};
 use scan::{Findings, Scanner};
 use score::{FileFindings, Scoring};
@@ -111,10 +111,20 @@ pub fn search_ranked(
     let (mut walk, workers) = match &mut nominated {
         Some((nominees, report)) => {
             let weights: Vec<f32> = scanner.terms.iter().map(|term| term.weight).collect();
-            let files = nominees.most_promising(&weights, |path| {
+            let factor = |path: &RelPath| {
                 Standing::by_path(path.as_bytes(), &question.asks_for).factor(&query.weights)
-            });
-            code.visit_listed(ListedFiles { files, report: report.clone() }, scope, cancel, worker)
+            };
+            let mut workers = Vec::new();
+            loop {
+                let files = nominees.take_most_promising(&weights, factor);
+                let listed = ListedFiles { files, report: report.clone() };
+                let (walk, more) = code.visit_listed(listed, scope, cancel, worker);
+                workers.extend(more);
+                let is_over = walk.cancelled || walk.timed_out || !nominees.has_unread();
+                if is_over || answers(&workers) >= scope.max_results {
+                    break (walk, workers);
+                }
+            }
         }
         None => code.visit(scope, cancel, worker)?,
     };
@@ -130,10 +140,10 @@ pub fn search_ranked(
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     let all = walk.files.max(visited);
     // Where not every file was read, those that may answer are counted.
-    let unread = nominated.as_ref().map(|(nominees, _)| nominees);
-    let unread = unread.filter(|nominees| nominees.count() > MAX_READ);
+    let nominees = nominated.as_ref().map(|(nominees, _)| nominees);
+    let unread = nominees.filter(|nominees| nominees.has_unread());
     let total = unread.map_or(files.len(), Nominees::count) as u64;
-    let having = unread.map(|nominees| nominees.having(&files));
+    let having = nominees.map(|nominees| nominees.having(&files));
     let words_left_out = question.left_out;
     let mut ranked =
         RankedFiles { files_searched: all, total, words_left_out, walk, ..RankedFiles::default() };
@@ -177,6 +187,12 @@ fn nominees(
         nominees.add(terms, name_terms, || RelPath::from_bytes(path).ok());
     })?;
     Some((nominees, report))
+}
+
+/// How many files have any of the terms as a word.
+fn answers(workers: &[RankingWorker]) -> usize {
+    let files = workers.iter().flat_map(|worker| &worker.files);
+    files.filter(|file| (0..file.body.hits.len()).any(|term| file.has(term))).count()
 }
 
 /// The best of the files with their scores; equals in path order.

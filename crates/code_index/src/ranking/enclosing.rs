@@ -1,6 +1,5 @@
 //! The function or type around a line, judged by indentation and the look of definitions.
 
-use super::blocks::{indent, line_at};
 use super::definition::defined_at;
 
 /// How far up the beginning is looked for, in bytes. A function that is longer says little.
@@ -8,7 +7,9 @@ const MAX_BYTES: usize = 64 * 1024;
 /// How long a head is shown, in characters.
 const MAX_HEAD: usize = 120;
 /// Lines that a definition may begin below the line itself: its comment was found.
-const MAX_COMMENT_LINES: usize = 12;
+const MAX_COMMENT_LINES: usize = 40;
+/// What a tab counts.
+const TAB: usize = 4;
 /// How lines begin that belong to the definition which follows.
 const LEADS: &[&[u8]] = &[b"//", b"/*", b"*", b"#", b"@", b"--", b"\"\"\""];
 
@@ -27,7 +28,7 @@ pub struct Enclosing {
 pub(super) fn enclosing(text: &[u8], starts: &[usize], best: usize) -> Option<Enclosing> {
     let line = |index: usize| line_at(text, starts[index]);
     let first = below_comment(best, starts.len(), &line);
-    let head = match defined_at(text, starts[first]) {
+    let head = match heads(text, starts[first]) {
         true => first,
         false => head_above(text, starts, first)?,
     };
@@ -42,12 +43,23 @@ pub(super) fn enclosing(text: &[u8], starts: &[usize], best: usize) -> Option<En
 
 /// The line that a comment or an attribute is about.
 fn below_comment<'t>(best: usize, count: usize, line: &impl Fn(usize) -> &'t [u8]) -> usize {
-    let leads = |index: &usize| {
-        let text = line(*index).trim_ascii_start();
-        LEADS.iter().any(|lead| text.starts_with(lead))
-    };
+    let leads = |index: &usize| is_lead(line(*index));
     let end = count.min(best + MAX_COMMENT_LINES);
     (best..end).find(|index| !leads(index)).unwrap_or(best)
+}
+
+/// Whether a line is a comment or an attribute. `#define` and its like are neither.
+fn is_lead(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let is_directive =
+        line.strip_prefix(b"#").and_then(|rest| rest.first()).is_some_and(u8::is_ascii_lowercase);
+    !is_directive && LEADS.iter().any(|lead| line.starts_with(lead))
+}
+
+/// Whether the line that starts at `start` begins a definition. Prose can look like one: "this function
+/// is called".
+fn heads(text: &[u8], start: usize) -> bool {
+    !is_lead(line_at(text, start)) && defined_at(text, start)
 }
 
 /// The nearest line above that stands further left and defines something.
@@ -57,7 +69,7 @@ fn head_above(text: &[u8], starts: &[usize], from: usize) -> Option<usize> {
     for index in (0..from).rev().take_while(|index| starts[*index] >= lowest) {
         let Some(column) = indent(line_at(text, starts[index])) else { continue };
         if column < margin {
-            if defined_at(text, starts[index]) {
+            if heads(text, starts[index]) {
                 return Some(index);
             }
             // What closes a list of parameters or opens a body has the column of the head.
@@ -104,6 +116,25 @@ fn shown_head(line: &[u8]) -> String {
     crate::excerpt::excerpt(line.trim_ascii(), 0, MAX_HEAD)
 }
 
+fn line_at(text: &[u8], start: usize) -> &[u8] {
+    let rest = text.get(start..).unwrap_or_default();
+    &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
+}
+
+/// The column where a line begins; none if it is blank.
+fn indent(line: &[u8]) -> Option<usize> {
+    let mut column = 0;
+    for byte in line {
+        match byte {
+            b' ' => column += 1,
+            b'\t' => column += TAB,
+            b'\r' => {}
+            _ => return Some(column),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -128,6 +159,10 @@ mod tests {
             "class A:\n    def run(self):\n        inner()\n\n        last()\n\nother = 1\n";
         let go = "func (r *R) Run(a int) error {\n\tinner()\n\treturn nil\n}\n\nvar x = 1\n";
         let c = "static int run(int a)\n{\n\tinner();\n}\n";
+        let defines =
+            "#define ONE 1 /* more\n              of it */\n#define TWO 2\n\nint run(int a) {\n}\n";
+        let comment =
+            "/* This function is called\n * by slaves.\n *\n */\nint run(int a) {\n\tx();\n}\n";
         let table = [
             (rust, "inner", Some(("pub fn count(", 3, 9))),
             (rust, "Counts", Some(("pub fn count(", 3, 9))),
@@ -139,6 +174,9 @@ mod tests {
             (go, "inner", Some(("func (r *R) Run(a int) error", 1, 4))),
             (c, "inner", Some(("static int run(int a)", 1, 4))),
             ("one\ntwo\n", "two", None),
+            (defines, "ONE", Some(("#define ONE 1 /* more", 1, 2))),
+            (defines, "TWO", Some(("#define TWO 2", 3, 3))),
+            (comment, "slaves", Some(("int run(int a)", 5, 7))),
         ];
         for (text, needle, expected) in table {
             let expected = expected.map(|(head, first, last)| (head.to_owned(), first, last));

@@ -2,14 +2,15 @@
 //!
 //! A query has common words, and a large project has them in most of its files. Reading all of those
 //! would take longer with every file of the project, so only the most promising are read: those that
-//! can have the rarest terms. How common a term is, the index tells for all files.
+//! can have the rarest terms. How common a term is, the index tells for all files. It knows letters and
+//! not words, so that the files it names may turn out to have none; then the next ones are read.
 
 use workspace::RelPath;
 
 use super::score::{FileFindings, rarity};
 
-/// Files that are read for one question, so that the work is bounded in a project of any size. The bench
-/// compares the answers with those after reading every file.
+/// Files that are read at once, so that the work is bounded in a project of any size where enough of
+/// them answer. The bench compares the answers with those after reading every file.
 pub(super) const MAX_READ: usize = 512;
 
 /// Files of which it is asked what they are, so that tests and prose do not take the places of code.
@@ -27,9 +28,8 @@ pub(super) struct Nominee {
 /// All files that may answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nominees {
-    /// Those that are kept, and how many there were.
-    files: Vec<Nominee>,
-    count: usize,
+    unread: Vec<Nominee>,
+    read: Vec<Nominee>,
     /// Per term, how many files can have it.
     can_have: Vec<f32>,
     /// The terms that an index tells anything about, one bit each.
@@ -59,19 +59,23 @@ impl Nominees {
         if ((terms & self.telling) | name_terms) != 0
             && let Some(path) = path()
         {
-            self.files.push(Nominee { path, terms, name_terms });
-            self.count += 1;
+            self.unread.push(Nominee { path, terms, name_terms });
         }
     }
 
     /// How many files may answer, also those that are not promising enough to be read.
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.unread.len() + self.read.len()
     }
 
-    /// The most promising files, at most [`MAX_READ`], in path order. `weights` are those of the
-    /// terms; `factor` says what a match in a file is worth.
-    pub(super) fn most_promising(
+    /// Whether there are files left that were not promising enough.
+    pub(super) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// The most promising files of those that were not taken yet, at most [`MAX_READ`], in path order.
+    /// `weights` are those of the terms; `factor` says what a match in a file is worth.
+    pub(super) fn take_most_promising(
         &mut self,
         weights: &[f32],
         factor: impl Fn(&RelPath) -> f32,
@@ -81,34 +85,51 @@ impl Nominees {
             .zip(&self.can_have)
             .map(|(weight, having)| weight * rarity(self.all, *having))
             .collect();
-        let telling = self.telling;
         let promise = |file: &Nominee| {
-            let all = (file.terms & telling) | file.name_terms;
+            let all = (file.terms & self.telling) | file.name_terms;
             sum_of(&worth, all) + sum_of(&worth, file.name_terms)
         };
-        keep_best(&mut self.files, MAX_JUDGED, promise);
-        keep_best(&mut self.files, MAX_READ, |file| promise(file) * factor(&file.path));
-        self.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        self.files.iter().map(|file| file.path.clone()).collect()
+        let mut order: Vec<(f32, usize)> =
+            self.unread.iter().enumerate().map(|(at, file)| (promise(file), at)).collect();
+        if order.len() > MAX_READ {
+            keep_best(&mut order, MAX_JUDGED);
+            for (value, at) in &mut order {
+                *value *= factor(&self.unread[*at].path);
+            }
+            keep_best(&mut order, MAX_READ);
+        }
+        let mut is_taken = vec![false; self.unread.len()];
+        order.iter().for_each(|(_, at)| is_taken[*at] = true);
+        let all = std::mem::take(&mut self.unread).into_iter().zip(is_taken);
+        let (taken, rest): (Vec<_>, Vec<_>) = all.partition(|(_, is_taken)| *is_taken);
+        self.unread = rest.into_iter().map(|(file, _)| file).collect();
+        let mut paths: Vec<RelPath> = taken.iter().map(|(file, _)| file.path.clone()).collect();
+        paths.sort_unstable();
+        self.read.extend(taken.into_iter().map(|(file, _)| file));
+        paths
     }
 
-    /// Per term, how many files have it as a word: those that can have it, less the share of the
-    /// files read that turned out not to.
-    pub(super) fn having(&self, read: &[FileFindings]) -> Vec<f32> {
-        let mut can = vec![0.0_f32; self.can_have.len()];
-        let mut has = vec![0.0_f32; self.can_have.len()];
-        for file in &self.files {
-            let found = read.binary_search_by(|read| read.path.cmp(&file.path)).ok();
-            for (term, (can, has)) in can.iter_mut().zip(&mut has).enumerate() {
+    /// Per term, how many files have it as a word: counted in `found` if every file that can have it was
+    /// read, else those that can have it, less the share of the files read that turned out not to.
+    /// `found` is what was found in the files read, in path order.
+    pub(super) fn having(&self, found: &[FileFindings]) -> Vec<f32> {
+        let is_counted = |term: usize| !self.has_unread() && self.telling & (1 << term) != 0;
+        let having = |term: usize| {
+            if is_counted(term) {
+                return found.iter().filter(|file| file.has(term)).count() as f32;
+            }
+            let (mut can, mut has) = (0.0_f32, 0.0_f32);
+            for file in &self.read {
                 if (file.terms | file.name_terms) & (1 << term) != 0 {
-                    *can += 1.0;
-                    *has += f32::from(u8::from(found.is_some_and(|at| read[at].has(term))));
+                    can += 1.0;
+                    let at = found.binary_search_by(|found| found.path.cmp(&file.path));
+                    has += f32::from(u8::from(at.is_ok_and(|at| found[at].has(term))));
                 }
             }
-        }
-        let share = |(can, has): (&f32, &f32)| if *can > 0.0 { has / can } else { 1.0 };
-        let shares = can.iter().zip(&has).map(share);
-        self.can_have.iter().zip(shares).map(|(having, share)| having * share).collect()
+            let share = if can > 0.0 { has / can } else { 1.0 };
+            self.can_have[term] * share
+        };
+        (0..self.can_have.len()).map(having).collect()
     }
 }
 
@@ -122,17 +143,12 @@ fn sum_of(worth: &[f32], mut set: u32) -> f32 {
     sum
 }
 
-/// Keeps the files with the highest values, at most `count`; of equal ones those that come first.
-fn keep_best(files: &mut Vec<Nominee>, count: usize, value: impl Fn(&Nominee) -> f32) {
-    if files.len() <= count {
-        return;
+/// Keeps the highest values, at most `count`; of equal ones those that come first.
+fn keep_best(order: &mut Vec<(f32, usize)>, count: usize) {
+    if order.len() > count {
+        order.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        order.truncate(count);
     }
-    let mut order: Vec<(f32, usize)> =
-        files.iter().enumerate().map(|(at, file)| (value(file), at)).collect();
-    order.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    order.truncate(count);
-    order.sort_unstable_by_key(|(_, at)| *at);
-    *files = order.into_iter().map(|(_, at)| files[at].clone()).collect();
 }
 
 #[cfg(test)]
@@ -156,11 +172,15 @@ mod tests {
         files[2 * MAX_READ - 1] = (0b010, 0);
         files[2 * MAX_READ - 2] = (0b001, 0b001);
         let mut nominees = nominees(&files, 0b011);
-        let chosen = nominees.most_promising(&[1.0; 3], |_| 1.0);
+        let chosen = nominees.take_most_promising(&[1.0; 3], |_| 1.0);
         assert_eq!((chosen.len(), nominees.count()), (MAX_READ, 2 * MAX_READ));
         assert!(chosen.is_sorted());
         let last: Vec<String> = chosen.iter().rev().take(2).map(RelPath::to_text).collect();
         assert_eq!(last, [format!("{:05}", 2 * MAX_READ - 1), format!("{:05}", 2 * MAX_READ - 2)]);
+        assert!(nominees.has_unread());
+        let others = nominees.take_most_promising(&[1.0; 3], |_| 1.0);
+        assert!(others.len() == MAX_READ && others.iter().all(|path| !chosen.contains(path)));
+        assert!(!nominees.has_unread() && nominees.count() == 2 * MAX_READ);
     }
 
     #[test]
@@ -168,7 +188,7 @@ mod tests {
         let files = vec![(0b001, 0); 2 * MAX_READ];
         let is_late = |path: &RelPath| path.to_text() >= format!("{MAX_READ:05}");
         let factor = |path: &RelPath| if is_late(path) { 1.0 } else { 0.2 };
-        let chosen = nominees(&files, 0b001).most_promising(&[1.0; 3], factor);
+        let chosen = nominees(&files, 0b001).take_most_promising(&[1.0; 3], factor);
         assert!(chosen.iter().all(is_late), "{chosen:?}");
     }
 
@@ -176,7 +196,7 @@ mod tests {
     fn a_term_of_which_nothing_is_known_nominates_no_file() {
         let mut nominees = nominees(&[(0b100, 0), (0b101, 0), (0b100, 0b100), (0, 0)], 0b011);
         assert_eq!((nominees.count(), nominees.all), (2, 4.0));
-        assert_eq!(nominees.most_promising(&[1.0; 3], |_| 1.0).len(), 2);
+        assert_eq!(nominees.take_most_promising(&[1.0; 3], |_| 1.0).len(), 2);
         assert_eq!(nominees.having(&[]), [0.0, 0.0, 0.0]);
     }
 
@@ -186,7 +206,7 @@ mod tests {
             sets in proptest::collection::vec(0_u32..8, MAX_READ..MAX_READ + 200),
         ) {
             let files: Vec<(u32, u32)> = sets.iter().map(|set| (*set, 0)).collect();
-            let chosen = nominees(&files, 0b111).most_promising(&[1.0; 3], |_| 1.0);
+            let chosen = nominees(&files, 0b111).take_most_promising(&[1.0; 3], |_| 1.0);
             prop_assert!(chosen.len() <= MAX_READ);
             let is_chosen = |at: usize| chosen.binary_search(&RelPath::parse(&format!("{at:05}")).unwrap()).is_ok();
             let all_terms = sets.iter().filter(|set| **set == 0b111).count();

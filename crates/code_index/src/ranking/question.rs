@@ -1,14 +1,13 @@
 //! What is asked for: terms, and the forms in which they may stand in a text.
 
+use super::standing::PROSE_NAMES;
 use super::synonyms::synonyms;
+use super::tokens::{all_tokens, tokens};
 use super::weights::RankingWeights;
-use super::words::{is_identifier, is_unspaced, parts, stem};
+use super::words::{is_unspaced, parts, stem};
 
 /// The most words of a query that count, after those that say nothing are left out.
 const MAX_WORDS: usize = 12;
-/// The most bytes of a word that count. What is longer is no name: what is looked for is kept as tables
-/// whose size grows with it.
-const MAX_WORD_BYTES: usize = 200;
 /// The most terms, so that a set of them fits into 32 bits.
 pub(super) const MAX_TERMS: usize = 32;
 /// How much a synonym counts beside the word itself.
@@ -56,8 +55,6 @@ const WEAK_WORDS: &[&str] = &[
     "correctly",
     "define",
     "disable",
-    "doesn",
-    "don",
     "drop",
     "during",
     "enable",
@@ -160,8 +157,10 @@ const PROSE_WORDS: &[&str] = &[
     "website",
 ];
 /// Words by which a query asks for data and settings.
-const DATA_WORDS: &[&str] =
-    &["csv", "fixture", "json", "lockfile", "manifest", "svg", "toml", "workflow", "xml", "yaml"];
+const DATA_WORDS: &[&str] = &[
+    "csv", "fixture", "json", "lockfile", "manifest", "svg", "toml", "workflow", "xml", "yaml",
+    "yml",
+];
 
 /// A query as it is looked for.
 #[derive(Debug, Clone)]
@@ -217,7 +216,7 @@ impl Question {
         let mut kept: Vec<&str> = telling.by_ref().take(MAX_WORDS).collect();
         let mut left_out = telling.count();
         if kept.is_empty() {
-            let mut all = tokens(query);
+            let mut all = all_tokens(query);
             kept = all.by_ref().take(MAX_WORDS).collect();
             left_out = all.count();
         }
@@ -263,29 +262,24 @@ impl AsksFor {
                 wanted.contains(&lower.as_str()) || wanted.contains(&singular)
             })
         };
-        let names = query.split(|c: char| c.is_whitespace() || "`'\",;()".contains(c));
-        let names = names.map(|name| name.trim_end_matches(['.', ':', '?', '!']).to_lowercase());
+        let names = query.split(|c: char| c.is_whitespace() || ",;()".contains(c));
+        let names = names.map(|name| {
+            let name = name.trim_start_matches(['`', '\'', '"']);
+            name.trim_end_matches(['`', '\'', '"', '.', ':', '?', '!']).to_lowercase()
+        });
+        // `Makefile` may be the name of a file, too; `changes` is a word. What can only be one comes first.
+        let is_word = |name: &str| name.is_empty() || PROSE_NAMES.contains(&name);
+        let mut names: Vec<String> = names.filter(|name| !is_word(name)).collect();
+        names.sort_by_key(|name| !name.contains(['.', '/']));
+        names.truncate(2 * MAX_WORDS);
         AsksFor {
             tests: has(&["test", "spec", "testing"]),
             prose: has(PROSE_WORDS),
             data: has(DATA_WORDS),
             // Each is compared with every path.
-            files: names.filter(|name| name.contains(['.', '/'])).take(MAX_WORDS).collect(),
+            files: names,
         }
     }
-}
-
-/// The words and identifiers of a query.
-fn tokens(query: &str) -> impl Iterator<Item = &str> {
-    let is_part = |character: char| {
-        character == '-'
-            || u8::try_from(character).map_or(character.is_alphanumeric(), is_identifier)
-    };
-    query
-        .split(move |character| !is_part(character))
-        .map(|token| token.trim_matches(['-', '_', '$']))
-        .map(|token| &token[..token.floor_char_boundary(MAX_WORD_BYTES)])
-        .filter(|token| !token.is_empty())
 }
 
 /// The parts of a word or an identifier. Of a script without spaces, each two characters that stand
@@ -434,7 +428,7 @@ mod tests {
             let forms = question.terms.iter().flat_map(|term| &term.forms);
             let bytes: usize = forms.map(|form| form.text.len()).sum();
             assert!(question.terms.len() <= MAX_TERMS && bytes < 8 * 1024, "{bytes}");
-            assert!(question.asks_for.files.len() <= MAX_WORDS);
+            assert!(question.asks_for.files.len() <= 2 * MAX_WORDS);
         }
     }
 
@@ -453,10 +447,19 @@ mod tests {
     #[test]
     fn a_query_can_ask_for_other_things_than_code() {
         let asks = |query: &str| question(query, false).asks_for;
-        assert_eq!(asks("parser state"), AsksFor::default());
+        let plain = asks("parser state");
+        assert!(!plain.tests && !plain.prose && !plain.data);
         assert!(asks("tests of the parser").tests);
         assert!(asks("README about parsing").prose && asks("parser docs").prose);
         assert!(asks("yaml of the workflow").data);
-        assert_eq!(asks("where is `Cargo.toml`?").files, ["cargo.toml"]);
+        let table: [(&str, &[&str]); 4] = [
+            ("`Cargo.toml`?", &["cargo.toml"]),
+            ("Makefile and (src/a.rs)", &["src/a.rs", "makefile", "and"]),
+            ("'it's.md'", &["it's.md"]),
+            ("changes, NEWS.", &[]),
+        ];
+        for (query, expected) in table {
+            assert_eq!(asks(query).files, expected, "{query}");
+        }
     }
 }

@@ -8,4 +8,5 @@ mod living;
 mod project;
 mod random_changes;
 mod ranked;
+mod ranked_order;
 mod symbols;

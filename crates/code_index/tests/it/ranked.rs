@@ -63,6 +63,33 @@ fn the_files_that_an_index_has_chosen_are_those_that_come_first_anyway() {
     assert_eq!(best(&indexed, "zebra", 3), (vec![], 0));
 }
 
+/// An index knows which letters a file has, not which words.
+#[test]
+fn files_that_have_the_letters_and_not_the_word_do_not_hide_those_that_have_it() {
+    let project = Project::new(&[]);
+    for number in 0..FILES {
+        project.write(&format!("src/file{number}.rs"), "fn restart() {\n    party();\n}\n");
+    }
+    project.write("src/zone.rs", "fn zone() {\n    art();\n}\n");
+    let (indexed, plain) = (project.indexed(), project.plain());
+    for query in ["art", "the art"] {
+        assert_eq!(best(&indexed, query, 10), (vec!["src/zone.rs".to_owned()], 1), "{query}");
+        assert_eq!(best(&plain, query, 10), best(&indexed, query, 10), "{query}");
+    }
+    assert_eq!(best(&indexed, "arty", 10), best(&plain, "arty", 10));
+    assert!(indexed.index_status().unwrap().in_use);
+}
+
+/// Of a term that is too short for an index, nothing is known but what the files read have.
+#[test]
+fn a_term_that_an_index_knows_nothing_about_is_as_common_as_without_one() {
+    let project = project();
+    project.write("src/a.rs", "fn seal() {\n    checksum(of)\n}\n");
+    let (indexed, plain) = (project.indexed(), project.plain());
+    let query = "fn checksum";
+    assert_eq!(best(&indexed, query, 2).0, best(&plain, query, 2).0);
+}
+
 #[test]
 fn what_was_written_since_is_read_whatever_the_index_says() {
     let project = project();

@@ -283,6 +283,16 @@ async fn the_function_around_the_best_line_is_named_and_later_files_show_less() 
 }
 
 #[tokio::test]
+async fn a_definition_of_one_line_is_not_said_twice() {
+    let bench = Bench::new("//- /settings.py\nRETRY_TIMES = 2\nOTHER = 3\n");
+    insta::assert_snapshot!(bench.text("search", json!({"query": "retry times"})).await, @r"
+    settings.py:1
+    1⇥RETRY_TIMES = 2
+    2⇥OTHER = 3
+    ");
+}
+
+#[tokio::test]
 async fn an_answer_shows_lines_within_a_budget_and_names_the_rest() {
     let line = format!("needle {}\n", "word ".repeat(36));
     let file = |n: usize| format!("//- /f{n:02}.txt\n{}", line.repeat(6));

@@ -160,7 +160,9 @@ fn file_text(file: &Value, is_full: bool) -> Option<(String, BTreeMap<u64, Found
         }
     }
     let mut heading = format!("{}:{best}", file["path"].as_str()?);
-    if let Some((span, head)) = file["within"].as_str().and_then(|within| within.split_once(": ")) {
+    let within = file["within"].as_str().and_then(|within| within.split_once(": "));
+    // A definition that is the best line and nothing more is not said twice.
+    if let Some((span, head)) = within.filter(|(span, _)| *span != format!("{best}-{best}")) {
         heading.push_str(" in ");
         heading.push_str(span);
         let first = span.split('-').next().and_then(|first| first.parse::<u64>().ok());
