@@ -86,10 +86,10 @@ async fn a_user_who_does_not_open_the_page_has_not_approved() {
 #[tokio::test(start_paused = true)]
 async fn what_was_approved_on_the_page_is_told_to_a_client_that_comes_back_late() {
     let (mut client, page) = page_client(Era::Stateless).await;
-    let arguments = json!({"path": "new.txt", "content": "new\n"});
-    let question = Question::about(&mut client, "create_file", arguments).await;
+    let arguments = json!({"path": "README.md", "content": "more\n"});
+    let question = Question::about(&mut client, "append_file", arguments).await;
     page.opened.send_replace(true);
-    while !client.project.root().join("new.txt").exists() {
+    while client.project.read("README.md") == "hello\n" {
         tokio::task::yield_now().await;
     }
     tokio::time::advance(Duration::from_secs(601)).await;
@@ -103,11 +103,11 @@ async fn what_was_approved_on_the_page_is_told_to_a_client_that_comes_back_late(
 #[tokio::test(start_paused = true)]
 async fn a_link_that_nobody_followed_in_time_ends_the_call() {
     let (mut client, page) = page_client(Era::Stateless).await;
-    let arguments = json!({"path": "new.txt", "content": "new\n"});
-    let question = Question::about(&mut client, "create_file", arguments).await;
+    let arguments = json!({"path": "README.md", "content": "more\n"});
+    let question = Question::about(&mut client, "append_file", arguments).await;
     tokio::time::advance(Duration::from_secs(601)).await;
     let answer = question.answer(&mut client, json!({"action": "accept"})).await;
     page.opened.send_replace(true);
     assert!(answer["error"].is_object() || answer["result"]["isError"] == true, "{answer}");
-    assert!(!client.project.root().join("new.txt").exists());
+    assert_eq!(client.project.read("README.md"), "hello\n");
 }
