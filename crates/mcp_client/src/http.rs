@@ -142,7 +142,7 @@ impl Wire for HttpWire {
             let exchange = shared.exchange(body, headers, is_greeting, id);
             let done = match id {
                 Some(_) => exchange.await,
-                // Whoever waits for an answer ends this by itself; for these nobody waits.
+                // A request ends with the call that waits for its answer; no call waits for these.
                 None => tokio::time::timeout(NOTICE_PATIENCE, exchange).await.unwrap_or(Ok(())),
             };
             let mut talk = locked(&shared.talk);

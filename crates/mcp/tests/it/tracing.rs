@@ -64,10 +64,10 @@ async fn whatever_is_sent_as_a_span_the_call_is_answered_and_no_more_is_told_tha
         let tracer: Arc<dyn CallTracer> = calls.clone();
         let mut client = Client::open(Setup { tracer: Some(tracer), ..Setup::new(era) }).await;
         let huge = "0".repeat(2_000_000);
-        let (none, nobody) = ("0".repeat(32), "0".repeat(16));
+        let (no_trace, no_span) = ("0".repeat(32), "0".repeat(16));
         for parent in [
-            json!(format!("00-{none}-00f067aa0ba902b7-01")),
-            json!(format!("00-0af7651916cd43dd8448eb211c80319c-{nobody}-01")),
+            json!(format!("00-{no_trace}-00f067aa0ba902b7-01")),
+            json!(format!("00-0af7651916cd43dd8448eb211c80319c-{no_span}-01")),
             json!(format!("00-{huge}-00f067aa0ba902b7-01")),
             json!(format!("{PARENT}\r\nauthorization: x")),
             json!(format!("{PARENT}\u{0}")),

@@ -234,6 +234,6 @@ mod tests {
         let hash = "0123456789abcdef0011223344556677";
         assert_eq!(mark_beside("text", hash), "01234567");
         assert_eq!(mark_beside(">>> 01234567 and 01234567", hash), "89abcdef");
-        assert_eq!(mark_beside(hash, hash), hash, "which nobody can find");
+        assert_eq!(mark_beside(hash, hash), hash, "which cannot be found by trying");
     }
 }
