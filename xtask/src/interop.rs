@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use crate::fetch::output;
 use crate::house::House;
 use crate::logins;
-use crate::page::program;
+use crate::page::{browser, program};
 use crate::python::Script;
 use crate::step::{Outcome, Steps, one_line, run as run_command};
 use crate::test::{is_ci, python_client};
@@ -71,10 +71,11 @@ const REAL_SERVERS: Script = Script {
 };
 
 /// Servers for Node whose tools we use.
-const NPM_SERVERS: [&str; 3] = [
+const NPM_SERVERS: [&str; 4] = [
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
+    "@playwright/mcp@0.0.83",
 ];
 
 /// The text that `web_fetch` finds, beside that of another program; on pages of Debian's packages.
@@ -245,12 +246,15 @@ pub(crate) fn typescript_sdk(house: &House, binary: &Path, which: &str) -> Resul
     }
 }
 
-/// Adds servers of others and calls their tools.
+/// Adds servers of others and calls their tools, one of which drives a browser.
 fn real_servers(house: &House, binary: &Path) -> Result<Outcome> {
-    match installed_modules(&house.cache("mcp-server-modules"), &NPM_SERVERS) {
-        Ok(modules) => {
-            REAL_SERVERS.run_with(house, binary, &[("MCP_SERVER_MODULES", modules.as_os_str())])
-        }
+    let modules = || installed_modules(&house.cache("mcp-server-modules"), &NPM_SERVERS);
+    match browser().and_then(|browser| Ok((browser, modules()?))) {
+        Ok((browser, modules)) => REAL_SERVERS.run_with(
+            house,
+            binary,
+            &[("MCP_SERVER_MODULES", modules.as_os_str()), ("MCP_BROWSER", browser.as_os_str())],
+        ),
         Err(why) => Ok(Outcome::Skipped {
             what: format!("{} with {}", REAL_SERVERS.path, NPM_SERVERS.join(", ")),
             why: one_line(&format!("{why:#}")),

@@ -55,7 +55,8 @@ pub trait QuestionPage: Approver {
 }
 
 /// Puts a question on the page. `leading`, which tells the client of it, begins once the question stands
-/// there: a user who follows the link must find it. It may end the wait.
+/// there: a user who follows the link must find it. It may end the wait, but what the user has answered by then
+/// counts: the page has said so already.
 pub(crate) async fn decided_on(
     page: &dyn QuestionPage,
     request: &ApprovalRequest,
@@ -63,10 +64,12 @@ pub(crate) async fn decided_on(
 ) -> Result<ApprovalResponse, ToolError> {
     let mut on_page = page.decide(request);
     tokio::select! {
+        biased;
         response = &mut on_page => return response,
         () = page.shown(request) => {}
     }
     tokio::select! {
+        biased;
         response = on_page => response,
         response = leading => response,
     }
@@ -169,6 +172,42 @@ impl Drop for OpenQuestion<'_> {
         // question.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move { peer.notify_cancelled(withdrawal).await });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::waiting_calls::tests::request;
+
+    /// Shows its question at once, and its user has answered by the time it is looked at again.
+    struct QuickPage;
+
+    #[async_trait]
+    impl Approver for QuickPage {
+        async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+            tokio::task::yield_now().await;
+            Ok(request.approve())
+        }
+    }
+
+    #[async_trait]
+    impl QuestionPage for QuickPage {
+        fn address(&self, _: &ApprovalRequest) -> String {
+            String::new()
+        }
+
+        async fn shown(&self, _: &ApprovalRequest) {}
+    }
+
+    #[tokio::test]
+    async fn an_answer_on_the_page_counts_before_that_of_a_client_at_the_same_moment() {
+        let request = request();
+        for _ in 0..64 {
+            let declined = async { Err(not_opened()) };
+            let decided = decided_on(&QuickPage, &request, declined).await;
+            assert!(decided.is_ok_and(|response| response.is_approved()));
         }
     }
 }

@@ -33,6 +33,9 @@ use crate::random_id::random_id;
 const MAX_WAITING: usize = 64;
 /// Bytes of all files together that calls which wait would write. Each holds them several times.
 const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
+/// How long the result of a call is kept for its client after the question would have expired: it was answered on the
+/// page, and what was agreed to may take as long as a command may run.
+const SETTLED_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The name of the question among the inputs of a call.
 const QUESTION: &str = "approval";
 
@@ -84,14 +87,20 @@ impl RunningCall {
         running
     }
 
-    /// Waits for the next question or the end. A request that is cancelled cancels the call.
+    /// Waits for the next question or the end. A request that is cancelled cancels the call, and whatever that
+    /// has asked does not matter any more.
     pub(crate) async fn next(&mut self, request: &CancellationToken) -> CallStep {
         let step = tokio::select! {
-            step = self.steps.recv() => step,
+            biased;
             () = request.cancelled() => {
                 self.cancel.cancel();
-                self.steps.recv().await
+                let mut step = self.steps.recv().await;
+                while let Some(CallStep::Asks(..)) = step {
+                    step = self.steps.recv().await;
+                }
+                step
             }
+            step = self.steps.recv() => step,
         };
         step.unwrap_or_else(|| {
             let message = "the call ended without a result";
@@ -141,6 +150,19 @@ struct WaitingCall {
     bytes: usize,
 }
 
+impl WaitingCall {
+    /// Whether the answer was given on the page, or will never be: the call goes on without the client.
+    fn is_settled(&self) -> bool {
+        self.is_link && self.reply.is_closed()
+    }
+
+    /// Whether the client has taken too long to come back.
+    fn is_over(&self) -> bool {
+        let longer = if self.is_settled() { SETTLED_LIFETIME } else { Duration::ZERO };
+        self.expires + longer <= Instant::now()
+    }
+}
+
 /// What a request that brings an id back comes to.
 pub(crate) enum Resumption {
     /// The call goes on.
@@ -169,7 +191,7 @@ impl WaitingCalls {
         let question = InputRequiredResult::new(Some(questions), Some(id.clone()));
         let expires = Instant::now() + Duration::from_millis(request.expires_in_ms);
         let mut calls = self.calls();
-        calls.retain(|waiting| Instant::now() < waiting.expires);
+        calls.retain(|waiting| !waiting.is_over());
         let bytes = bytes_of(&request.proposal);
         let held: Vec<usize> = calls.iter().map(|waiting| waiting.bytes).collect();
         calls.drain(..given_up_for(bytes, &held));
@@ -201,7 +223,7 @@ impl WaitingCalls {
         let index =
             calls.iter().position(|waiting| waiting.id == id).ok_or_else(no_such_question)?;
         let waiting = calls.remove(index).ok_or_else(no_such_question)?;
-        if waiting.expires <= Instant::now() || waiting.call.identity != identity(call, client) {
+        if waiting.is_over() || waiting.call.identity != identity(call, client) {
             return Err(no_such_question());
         }
         let Some(answer) = inputs.and_then(|mut inputs| inputs.remove(QUESTION)) else {
@@ -252,7 +274,7 @@ fn bytes_of(proposal: &Proposal) -> usize {
 /// model, so this is an error of the request and not a result of the tool.
 pub(crate) fn no_such_question() -> ErrorData {
     let message = "this answer belongs to no open question: the question may have expired, may \
-                   have been answered already, or was about another call; nothing was done";
+                   have been answered already, or was about another call; nothing is done for it";
     let error = ToolError::new(ErrorCode::ApprovalRequired, message)
         .suggest("Call the tool again without `requestState`; the user is then asked again.");
     ErrorData::invalid_params(error.full_message(), serde_json::to_value(&error).ok())
@@ -267,8 +289,52 @@ fn identity(call: &ToolCall, client: HttpClient) -> ContentHash {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use serde_json::Map;
+
     use super::*;
+
+    pub(crate) fn request() -> ApprovalRequest {
+        let proposal = Proposal::Changes(Default::default());
+        ApprovalRequest {
+            step_id: "c1".into(),
+            tool: "t".into(),
+            args: Map::new(),
+            reason: String::new(),
+            is_routine: false,
+            proposal_hash: proposal.hash(),
+            proposal,
+            diffs: Vec::new(),
+            remembers: None,
+            expires_in_ms: 1,
+        }
+    }
+
+    fn asked() -> CallStep {
+        CallStep::Asks(Box::new(request()), oneshot::channel().0)
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_cancelled_is_not_answered_with_what_the_call_has_asked_before() {
+        let (sender, steps) = mpsc::channel(2);
+        let cancel = CancellationToken::new();
+        let mut running = RunningCall {
+            identity: ContentHash::of(b""),
+            id: "c1".into(),
+            steps,
+            cancel: cancel.clone(),
+            _given_up: CancellationToken::new().drop_guard(),
+            declining: None,
+        };
+        sender.send(asked()).await.unwrap();
+        let request = CancellationToken::new();
+        assert!(matches!(running.next(&request).await, CallStep::Asks(..)));
+        sender.send(asked()).await.unwrap();
+        sender.send(CallStep::Done(Ok(json!({})).into())).await.unwrap();
+        request.cancel();
+        assert!(matches!(running.next(&request).await, CallStep::Done(_)));
+        assert!(cancel.is_cancelled());
+    }
 
     #[test]
     fn the_oldest_calls_are_given_up_for_new_ones() {

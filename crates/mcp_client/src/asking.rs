@@ -10,6 +10,8 @@ use crate::foreign_schema::{misfit, written_out};
 const MAX_FIELDS: usize = 20;
 /// Characters of a question.
 const MAX_MESSAGE: usize = 4000;
+/// Bytes of all that a server sends with a question: it is shown whole, and kept in the log.
+const MAX_BYTES: usize = 64 * 1024;
 
 /// Shows a question of the server that `call` was sent to. Without a yes, or a way to ask, it is
 /// declined.
@@ -36,9 +38,17 @@ pub(crate) async fn answer(params: &Value, call: &ForeignCall, asker: &Asker<'_>
     }
 }
 
+/// Whether a question is small enough to be asked.
+pub(crate) fn fits(params: &Value) -> bool {
+    params.to_string().len() <= MAX_BYTES
+}
+
 /// The question in words, the answer that a yes sends, and what that has to fit; none if it cannot be
 /// asked.
 fn question(params: &Value) -> Option<(String, Map<String, Value>, Option<Value>)> {
+    if !fits(params) {
+        return None;
+    }
     let mut message: String = params["message"].as_str()?.chars().take(MAX_MESSAGE).collect();
     if params["mode"] == "url" {
         let url = params["url"].as_str()?;
@@ -126,7 +136,18 @@ mod tests {
     fn what_cannot_be_shown_is_not_asked() {
         let many: Map<String, Value> =
             (0..30).map(|at| (format!("f{at}"), json!({"type": "string"}))).collect();
+        let long = "x".repeat(MAX_BYTES);
+        let form =
+            |field: Value| json!({"message": "x", "requestedSchema": {"properties": {"a": field}}});
+        assert_eq!(
+            told(form(json!({"title": "b", "default": "c"}))),
+            "x\n- a: b\n=> {\"a\":\"c\"}"
+        );
         for params in [
+            json!({"mode": "url", "message": "x", "url": format!("https://example.org/{long}")}),
+            form(json!({"title": long})),
+            form(json!({"default": long})),
+            form(json!({"enum": [long]})),
             json!({}),
             json!({"message": "x"}),
             json!({"message": "x", "requestedSchema": {"$ref": "https://example.org"}}),

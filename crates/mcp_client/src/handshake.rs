@@ -184,5 +184,6 @@ pub(crate) async fn list_tools(peer: &Arc<Peer>, era: Era) -> Result<Vec<Value>,
             break;
         }
     }
+    peer.listed(&tools);
     Ok(tools)
 }

@@ -25,6 +25,7 @@ use crate::lines::{Line, MAX_LINE};
 use crate::locked::locked;
 use crate::param_headers::{self, ParamHeader};
 use crate::peer::Peer;
+use crate::received::Received;
 use crate::wire::{NotSent, SentAt, Wire};
 
 /// How long a connection may take.
@@ -44,6 +45,10 @@ const HTTP_FAILED: i64 = -31000;
 pub(crate) const NEEDS_LOGIN: i64 = -31001;
 /// The server does not answer to us, and logging in would not help.
 pub(crate) const NOT_ADMITTED: i64 = -31002;
+/// What is said of an answer that is not read.
+const TOO_LARGE: &str = "its answer is too large to be read";
+/// How long a server may take for a message that it has no answer to.
+const NOTICE_PATIENCE: Duration = Duration::from_secs(30);
 /// The word with which a server says that a token is good, but not for this.
 const INSUFFICIENT: &str = "insufficient_scope";
 
@@ -134,7 +139,12 @@ impl Wire for HttpWire {
             talk.listening = Some(listening.abort_handle());
         }
         let task = self.runtime.spawn(async move {
-            let done = shared.exchange(body, headers, is_greeting, id).await;
+            let exchange = shared.exchange(body, headers, is_greeting, id);
+            let done = match id {
+                Some(_) => exchange.await,
+                // A request ends with the call that waits for its answer; no call waits for these.
+                None => tokio::time::timeout(NOTICE_PATIENCE, exchange).await.unwrap_or(Ok(())),
+            };
             let mut talk = locked(&shared.talk);
             match id {
                 Some(id) => _ = talk.under_way.remove(&id),
@@ -158,6 +168,15 @@ impl Wire for HttpWire {
             None => talk.others += 1,
         }
         Ok(SentAt::default())
+    }
+
+    fn listed(&self, tools: &[Value]) {
+        let headers = tools.iter().filter_map(|tool| {
+            let designated = param_headers::of_schema(&tool["inputSchema"]).ok()?;
+            let is_any = !designated.is_empty();
+            is_any.then_some((tool["name"].as_str()?.to_owned(), designated))
+        });
+        locked(&self.shared.talk).param_headers = headers.collect();
     }
 
     fn stop(&self) {
@@ -338,13 +357,17 @@ impl SharedHttp {
             return Err(NoAnswer::SessionOver);
         }
         let bytes = whole(response).await?;
-        // A refusal can hold a message that says why.
-        if let Ok(message) = serde_json::from_slice::<Value>(&bytes)
-            && message.get("jsonrpc").is_some()
-            && message.get("id").is_some_and(Value::is_number)
-        {
-            self.take(message, is_greeting);
-            return Ok(());
+        match Received::from(Line::Whole(&bytes)) {
+            // A refusal can hold a message that says why.
+            Received::Message(message)
+                if message.get("jsonrpc").is_some()
+                    && message.get("id").is_some_and(Value::is_number) =>
+            {
+                self.take(Received::Message(message), is_greeting);
+                return Ok(());
+            }
+            Received::TooLong => return Err(TOO_LARGE.to_owned().into()),
+            _ => {}
         }
         if status.is_success() {
             return Err("it answers with something that is not a message".to_owned().into());
@@ -375,18 +398,7 @@ impl SharedHttp {
                 Err(error) => return format!("its answer broke off: {error}"),
             };
             let Some(bytes) = frame.data_ref() else { continue };
-            let mut taken = Vec::new();
-            events.feed(bytes, |line| match line {
-                Line::Whole(data) => taken.push(serde_json::from_slice::<Value>(data).ok()),
-                Line::TooLong => {
-                    if let Some(peer) = self.peer.upgrade() {
-                        peer.take(Line::TooLong);
-                    }
-                }
-            });
-            for message in taken.into_iter().flatten() {
-                self.take(message, is_greeting);
-            }
+            events.feed(bytes, |line| self.take(line.into(), is_greeting));
             let StreamPlace { event, pause } = events.place().clone();
             place.event = event.or(place.event.take());
             place.pause = pause.or(place.pause);
@@ -394,20 +406,15 @@ impl SharedHttp {
         "its answer ended before the result".to_owned()
     }
 
-    fn take(&self, message: Value, is_greeting: bool) {
-        if is_greeting && let Some(version) = message["result"]["protocolVersion"].as_str() {
+    fn take(&self, received: Received, is_greeting: bool) {
+        if is_greeting
+            && let Received::Message(message) = &received
+            && let Some(version) = message["result"]["protocolVersion"].as_str()
+        {
             locked(&self.talk).version = Some(header_text(version));
         }
-        for tool in message["result"]["tools"].as_array().into_iter().flatten() {
-            if let (Some(name), Ok(designated)) =
-                (tool["name"].as_str(), param_headers::of_schema(&tool["inputSchema"]))
-                && !designated.is_empty()
-            {
-                locked(&self.talk).param_headers.insert(name.to_owned(), designated);
-            }
-        }
         if let Some(peer) = self.peer.upgrade() {
-            peer.take_message(message);
+            peer.take(received);
         }
     }
 }
@@ -432,7 +439,7 @@ async fn whole(response: Response<Incoming>) -> Result<Vec<u8>, String> {
         let frame = frame.map_err(|error| format!("its answer broke off: {error}"))?;
         let Some(piece) = frame.data_ref() else { continue };
         if bytes.len() + piece.len() > MAX_LINE {
-            return Err("its answer is too large to be read".to_owned());
+            return Err(TOO_LARGE.to_owned());
         }
         bytes.extend_from_slice(piece);
     }

@@ -23,6 +23,7 @@ mod locked;
 pub mod oauth;
 mod param_headers;
 mod peer;
+mod received;
 mod records;
 mod server;
 mod server_config;

@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::lines::Line;
+use crate::asking;
 use crate::locked::locked;
+use crate::received::Received;
 use crate::wire::{NotSent, SentAt, Wire};
 
 /// News of a request that wait to be looked at; more are dropped.
 const WAITING_NEWS: usize = 16;
 /// Bytes that are kept of what the server last wrote to its standard error.
 const STDERR_BYTES: usize = 2048;
-/// Values in one message. Each takes far more memory than in the text.
-const MAX_VALUES: usize = 500_000;
+/// Characters of what a server says about its progress.
+const PROGRESS_CHARS: usize = 500;
 /// The method is not there.
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -139,6 +140,13 @@ impl Peer {
         _ = self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
+    /// These are the tools of the server, as it lists them.
+    pub(crate) fn listed(&self, tools: &[Value]) {
+        if let Some(wire) = self.wire.get() {
+            wire.listed(tools);
+        }
+    }
+
     /// Answers a request of the server.
     pub(crate) fn respond(&self, id: &Value, result: Value) {
         _ = self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
@@ -212,20 +220,15 @@ impl Peer {
     }
 
     /// Takes what the server sent. What is not a message is passed over.
-    pub(crate) fn take(&self, line: Line<'_>) {
-        let Line::Whole(line) = line else {
-            // Whose answer it was cannot be told.
-            let open = std::mem::take(&mut locked(&self.held).open);
-            return open.into_values().for_each(|open| _ = open.reply.send(Ok(Reply::TooLong)));
-        };
-        if line.iter().all(u8::is_ascii_whitespace) {
-            return;
-        }
-        if has_too_many_values(line) {
-            return self.take(Line::TooLong);
-        }
-        if let Ok(message) = serde_json::from_slice::<Value>(line) {
-            self.take_message(message);
+    pub(crate) fn take(&self, received: Received) {
+        match received {
+            Received::Message(message) => self.take_message(message),
+            Received::Nothing => {}
+            Received::TooLong => {
+                // Whose answer it was cannot be told.
+                let open = std::mem::take(&mut locked(&self.held).open);
+                open.into_values().for_each(|open| _ = open.reply.send(Ok(Reply::TooLong)));
+            }
         }
     }
 
@@ -263,7 +266,7 @@ impl Peer {
         match method {
             "ping" => self.respond(&id, json!({})),
             "elicitation/create" => {
-                let asked = {
+                let asked = asking::fits(&params) && {
                     let held = locked(&self.held);
                     let mut open = held.open.values().rev();
                     let news = News::Asks { id: id.clone(), params };
@@ -306,32 +309,15 @@ impl Drop for Peer {
 /// `3 of 10: reading`, as far as it is told.
 fn progress_words(params: &Value) -> Option<String> {
     let message = params["message"].as_str();
+    let message = message.map(|words| words.chars().take(PROGRESS_CHARS).collect::<String>());
     let done = match (params["progress"].as_f64(), params["total"].as_f64()) {
         (Some(done), Some(total)) => Some(format!("{done} of {total}")),
         _ => None,
     };
     match (done, message) {
         (Some(done), Some(message)) => Some(format!("{done}: {message}")),
-        (done, message) => done.or_else(|| message.map(str::to_owned)),
+        (done, message) => done.or(message),
     }
-}
-
-/// Whether a message has more values than are taken apart.
-fn has_too_many_values(line: &[u8]) -> bool {
-    if line.len() <= MAX_VALUES {
-        return false;
-    }
-    let (mut values, mut in_text, mut is_escaped) = (0_usize, false, false);
-    for byte in line {
-        match (in_text, byte) {
-            (true, _) if is_escaped => is_escaped = false,
-            (true, b'\\') => is_escaped = true,
-            (_, b'"') => in_text = !in_text,
-            (false, b',' | b'[' | b'{') => values += 1,
-            _ => {}
-        }
-    }
-    values > MAX_VALUES
 }
 
 /// A request that was sent.

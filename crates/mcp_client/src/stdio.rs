@@ -167,7 +167,7 @@ pub(crate) fn start(program: ServerProgram, peer: &Arc<Peer>) -> Result<(), Stri
             let Some(peer) = heard.upgrade() else { return canceller.cancel() };
             match stream {
                 Stream::Stdout => {
-                    lines.feed(bytes, |line| peer.take(line));
+                    lines.feed(bytes, |line| peer.take(line.into()));
                     if lines.is_endless() {
                         canceller.cancel();
                     }

@@ -7,6 +7,9 @@ pub(crate) trait Wire: Send + Sync {
     /// Hands a message on without waiting. After an error no byte of it was or will be sent.
     fn send(&self, message: &Value) -> Result<SentAt, NotSent>;
 
+    /// These are the tools of the server, as it lists them: some want arguments to travel in a way of their own.
+    fn listed(&self, _tools: &[Value]) {}
+
     /// Whether the server may have read what was sent there, now that it has ended. What it has not read it never will.
     fn may_be_read(&self, _at: SentAt) -> bool {
         true

@@ -7,6 +7,9 @@ const PARENT: &str = "traceparent";
 const STATE: &str = "tracestate";
 /// Bytes of a `tracestate` that is handed on. The standard asks for no more.
 const STATE_BYTES: usize = 512;
+/// Members of a `tracestate`, and bytes of the key and of the value of each.
+const STATE_MEMBERS: usize = 32;
+const MEMBER_BYTES: usize = 256;
 /// The flag with which a caller says that it records the trace.
 const SAMPLED: u8 = 1;
 
@@ -29,9 +32,7 @@ impl TraceContext {
     pub fn in_meta(meta: &Map<String, Value>) -> Option<Self> {
         let text = |key| meta.get(key).and_then(Value::as_str);
         let context = Self::parse(text(PARENT)?)?;
-        let is_handed_on = |state: &&str| {
-            !state.is_empty() && state.len() <= STATE_BYTES && state.bytes().all(is_printable)
-        };
+        let is_handed_on = |state: &&str| state.len() <= STATE_BYTES && is_state(state);
         Some(Self { state: text(STATE).filter(is_handed_on).map(str::to_owned), ..context })
     }
 
@@ -63,8 +64,28 @@ impl TraceContext {
     }
 }
 
-fn is_printable(byte: u8) -> bool {
-    (b' '..=b'~').contains(&byte)
+/// Whether a text is a list of `key=value`. A backend may refuse all that it is sent together with another.
+fn is_state(text: &str) -> bool {
+    let members: Vec<&str> =
+        text.split(',').map(|member| member.trim_matches([' ', '\t'])).collect();
+    let is_key = |key: &str| {
+        let is_first = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_later = |byte: &u8| is_first(byte) || b"_-*/@".contains(byte);
+        key.as_bytes().first().is_some_and(is_first) && key.as_bytes().iter().all(is_later)
+    };
+    let is_value = |value: &str| {
+        let is_part = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
+        !value.is_empty() && value.bytes().all(is_part)
+    };
+    let is_member = |member: &&str| {
+        let fits = |part: &str| part.len() <= MEMBER_BYTES;
+        member
+            .split_once('=')
+            .is_some_and(|(key, value)| is_key(key) && fits(key) && is_value(value) && fits(value))
+    };
+    members.len() <= STATE_MEMBERS
+        && members.iter().any(|member| !member.is_empty())
+        && members.iter().filter(|member| !member.is_empty()).all(is_member)
 }
 
 /// Exactly so many bytes in lower-case hexadecimal digits.
@@ -83,6 +104,7 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -130,11 +152,65 @@ mod tests {
         assert_eq!(read(json!({})), None);
     }
 
+    fn state(given: Value) -> Option<String> {
+        read(json!({"traceparent": EXAMPLE, "tracestate": given})).unwrap().state
+    }
+
     #[test]
     fn a_state_that_cannot_be_handed_on_is_left_out() {
-        for state in [json!(""), json!("a".repeat(513)), json!("a=\n"), json!(7)] {
-            let context = read(json!({"traceparent": EXAMPLE, "tracestate": state})).unwrap();
-            assert_eq!(context.state, None);
+        let many = |count: usize| vec!["a=1"; count].join(",");
+        for good in [
+            "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE",
+            "fw529a3039@dt=FfAAAA , 0a_-*/=x y\t,,",
+            &format!("{}=1", "k".repeat(256)),
+            &format!("k={}", "v".repeat(256)),
+            &many(32),
+        ] {
+            assert_eq!(state(json!(good)).as_deref(), Some(good));
+        }
+        for wrong in [
+            "",
+            " , ",
+            "nonsense",
+            "a=",
+            "=a",
+            "A=1",
+            "a=1=2",
+            "a b=1",
+            "a=1,b",
+            "a=\n",
+            "a=\u{1b}[2J",
+            "a=1\r\nauthorization: x",
+            "a=ä",
+            &format!("{}=1", "k".repeat(257)),
+            &format!("k={}", "v".repeat(257)),
+            &format!("a={},b={}", "x".repeat(250), "x".repeat(260)),
+            &many(33),
+            &"a=1,".repeat(4_000_000),
+        ] {
+            assert_eq!(state(json!(wrong)), None, "{}", &wrong[..wrong.len().min(60)]);
+        }
+        assert_eq!(state(json!(7)), None);
+    }
+
+    proptest! {
+        /// Whatever is sent, what is handed on is what the standard allows and nothing that a header or a line could break at.
+        #[test]
+        fn whatever_is_sent_no_more_than_the_standard_allows_is_handed_on(
+            parent in "\\PC{0,20}|[0-9a-f-]{50,60}|(00|01|ff)-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?",
+            more in "\\PC{0,40}|([a-z]{1,3}=[ -~]{1,5},){1,40}",
+        ) {
+            if let Some(context) = read(json!({"traceparent": parent, "tracestate": more})) {
+                let mut written = Map::new();
+                context.add_to(&mut written);
+                for value in written.values() {
+                    let text = value.as_str().unwrap();
+                    prop_assert!(text.len() <= STATE_BYTES);
+                    prop_assert!(text.bytes().all(|byte| (b' '..=b'~').contains(&byte) || byte == b'\t'));
+                }
+                prop_assert!(context.trace != [0; 16] && context.span != [0; 8]);
+                prop_assert_eq!(TraceContext::in_meta(&written), Some(context));
+            }
         }
     }
 }

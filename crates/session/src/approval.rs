@@ -1,5 +1,6 @@
 //! Questions to the approver, logged with their answers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -25,6 +26,8 @@ pub struct ApprovalManager {
 
 /// A question that can be answered.
 struct Open {
+    /// Which of the questions it is: agents that work side by side may ask the very same.
+    number: u64,
     /// The id of the call. Agents that work side by side may use the same.
     step_id: String,
     /// The hash of the proposal.
@@ -161,12 +164,11 @@ impl ApprovalManager {
     }
 
     /// Says yes to the other questions that the remembered answer to this one settles.
-    fn answer_equal(&self, request: &ApprovalRequest) {
+    fn answer_equal(&self, number: u64, request: &ApprovalRequest) {
         let mut open = self.open();
         let (equal, others) = std::mem::take(&mut *open).into_iter().partition(|open| {
             let other = open.request.as_ref();
-            !open.is_about(request)
-                && other.is_some_and(|other| request.remembers_the_same_as(other))
+            open.number != number && other.is_some_and(|other| request.remembers_the_same_as(other))
         });
         *open = others;
         drop(open);
@@ -218,13 +220,19 @@ impl SessionLog for NoLog {
 /// A question whose call has stopped waiting is not open.
 struct Closes<'a> {
     manager: &'a ApprovalManager,
-    request: &'a ApprovalRequest,
+    number: u64,
 }
 
 impl Drop for Closes<'_> {
     fn drop(&mut self) {
-        self.manager.remove(|open| open.is_about(self.request));
+        self.manager.remove(|open| open.number == self.number);
     }
+}
+
+/// A number that no other question of this process has.
+fn next_number() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
 }
 
 #[async_trait]
@@ -233,18 +241,18 @@ impl Approver for ApprovalManager {
         let call_id = request.step_id.clone();
         let (answer, answered) = oneshot::channel();
         // A reader of the log can answer the question as soon as it is there.
-        let (step_id, asked) = (call_id.clone(), request.proposal_hash);
-        self.open().push(Open { step_id, asked, request: None, answer });
-        let _closes = Closes { manager: self, request };
+        let (step_id, asked, number) = (call_id.clone(), request.proposal_hash, next_number());
+        self.open().push(Open { number, step_id, asked, request: None, answer });
+        let _closes = Closes { manager: self, number };
         let asked = SessionEvent::ApprovalAsked(Box::new(request.clone()));
         self.log.append(vec![asked]).await.map_err(unwritable)?;
-        if let Some(open) = self.open().iter_mut().find(|open| open.is_about(request)) {
+        if let Some(open) = self.open().iter_mut().find(|open| open.number == number) {
             open.request = Some(request.clone());
         }
         self.changes.send_replace(());
         let GivenAnswer { response, item } = self.answered(request, answered).await?;
         if response.remember.is_some() && response.approves(request.proposal_hash) {
-            self.answer_equal(request);
+            self.answer_equal(number, request);
         }
         let event = SessionEvent::ApprovalAnswered { call_id, response: response.clone() };
         let items: Vec<i64> = item.into_iter().collect();

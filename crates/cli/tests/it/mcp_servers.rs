@@ -313,6 +313,13 @@ fn a_project_can_name_servers_that_are_not_started_until_the_exact_text_is_trust
     assert_eq!(bench.call("echo", r#"{"text":"hi"}"#).json()["code"], "UNKNOWN_TOOL");
     bench.project.write(".mcp.json", file);
     assert_eq!(bench.call("echo", r#"{"text":"hi"}"#).json()["text"], "hi");
+    // The same text in another directory runs another program.
+    let other = Fixture::new("//- /a.txt\nx\n");
+    other.write(".mcp.json", file);
+    other.write("server.py", MCP_SERVER);
+    let mut listed = bench.command();
+    let listed = finish(listed.args(["mcp", "list", "--root"]).arg(other.root())).stdout;
+    assert!(listed.contains("is not trusted"), "{listed}");
 }
 
 #[test]

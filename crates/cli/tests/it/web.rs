@@ -5,6 +5,7 @@ mod access;
 mod agent_change;
 mod agents;
 mod agents_attacked;
+mod agents_links;
 mod attach;
 mod attach_faults;
 mod attacks;

@@ -314,3 +314,28 @@ fn an_address_that_nobody_named_is_told_apart_and_later_pages_come_from_memory()
         "the second page is in memory, the third was not asked for"
     );
 }
+
+#[test]
+fn a_server_is_not_asked_more_often_than_the_limit_says() {
+    let server = PageServer::start();
+    let urls = [server.url("page?1"), server.url("page?2"), server.url("page?3")];
+    let calls = urls.iter().map(|url| Reply::call("web_fetch", json!({"url": url})));
+    let model = ModelServer::start(calls.chain([Reply::text("done")]));
+    let config = open_to(
+        &server,
+        &format!(
+            "hosts = [\"http://127.0.0.1:{}\"]\n[limits]\nweb_requests_per_minute = 2\n",
+            server.port
+        ),
+    );
+    let bench = Bench::new("//- /a.txt\nx\n");
+    let mut command =
+        bench.asking(Model { format: WireFormat::Anthropic, server: &model }, "Read them.");
+    finish(command.env("XDG_CONFIG_HOME", config.root()));
+    let calls = model.calls();
+    let answers = calls.last().expect("calls").tool_answers();
+    let texts: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+    assert!(texts[1].contains("in the **page**"), "{}", texts[1]);
+    assert!(texts[2].contains("127.0.0.1 was asked 2 times within a minute"), "{}", texts[2]);
+    assert_eq!(server.heads().len(), 2);
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use mcp::{ApproverChoice, QuestionPage};
@@ -79,4 +80,34 @@ async fn a_user_who_does_not_open_the_page_has_not_approved() {
         assert_eq!(failure(&result).0, "APPROVAL_REQUIRED", "{era:?}");
         assert_eq!(client.project.read("README.md"), "hello\n");
     }
+}
+
+/// The clock is stopped and moves when it is told to.
+#[tokio::test(start_paused = true)]
+async fn what_was_approved_on_the_page_is_told_to_a_client_that_comes_back_late() {
+    let (mut client, page) = page_client(Era::Stateless).await;
+    let arguments = json!({"path": "README.md", "content": "more\n"});
+    let question = Question::about(&mut client, "append_file", arguments).await;
+    page.opened.send_replace(true);
+    while client.project.read("README.md") == "hello\n" {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::advance(Duration::from_secs(601)).await;
+    // Other questions do not end it either.
+    page.opened.send_replace(false);
+    let arguments = json!({"path": "other.txt", "content": "other\n"});
+    Question::about(&mut client, "create_file", arguments).await;
+    assert_done(&question.answer(&mut client, json!({"action": "accept"})).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_that_nobody_followed_in_time_ends_the_call() {
+    let (mut client, page) = page_client(Era::Stateless).await;
+    let arguments = json!({"path": "README.md", "content": "more\n"});
+    let question = Question::about(&mut client, "append_file", arguments).await;
+    tokio::time::advance(Duration::from_secs(601)).await;
+    let answer = question.answer(&mut client, json!({"action": "accept"})).await;
+    page.opened.send_replace(true);
+    assert!(answer["error"].is_object() || answer["result"]["isError"] == true, "{answer}");
+    assert_eq!(client.project.read("README.md"), "hello\n");
 }

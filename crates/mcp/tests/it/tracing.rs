@@ -55,3 +55,42 @@ async fn a_call_that_names_a_span_is_told_of_with_how_it_ended() {
         }
     }
 }
+
+#[tokio::test]
+async fn whatever_is_sent_as_a_span_the_call_is_answered_and_no_more_is_told_than_the_standard_allows()
+ {
+    for era in Era::BOTH {
+        let calls = Arc::<Calls>::default();
+        let tracer: Arc<dyn CallTracer> = calls.clone();
+        let mut client = Client::open(Setup { tracer: Some(tracer), ..Setup::new(era) }).await;
+        let huge = "0".repeat(2_000_000);
+        let (no_trace, no_span) = ("0".repeat(32), "0".repeat(16));
+        for parent in [
+            json!(format!("00-{no_trace}-00f067aa0ba902b7-01")),
+            json!(format!("00-0af7651916cd43dd8448eb211c80319c-{no_span}-01")),
+            json!(format!("00-{huge}-00f067aa0ba902b7-01")),
+            json!(format!("{PARENT}\r\nauthorization: x")),
+            json!(format!("{PARENT}\u{0}")),
+            json!(PARENT.to_uppercase()),
+            json!([PARENT]),
+            json!({"traceparent": PARENT}),
+            json!(null),
+        ] {
+            called(&mut client, "README.md", json!({"traceparent": parent})).await;
+        }
+        assert_eq!(std::mem::take(&mut *calls.0.lock().unwrap()), []);
+        for state in [
+            json!(huge),
+            json!("a=1\r\nx: y"),
+            json!("a=\u{1b}]0;x\u{7}"),
+            json!("\",\"x\":\""),
+            json!(["a=1"]),
+        ] {
+            called(&mut client, "README.md", json!({"traceparent": PARENT, "tracestate": state}))
+                .await;
+            let told = calls.0.lock().unwrap().pop().expect("the span is good");
+            assert_eq!((told.context.state, told.failure), (None, None));
+        }
+        client.assert_alive().await;
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::lines::Line;
 use crate::wire::{NotSent, SentAt};
 
 /// Keeps what was sent.
@@ -36,7 +37,7 @@ fn call(peer: &Arc<Peer>) -> OpenRequest {
 }
 
 fn say(peer: &Peer, line: &str) {
-    peer.take(Line::Whole(line.as_bytes()));
+    peer.take(Line::Whole(line.as_bytes()).into());
 }
 
 #[tokio::test]
@@ -113,14 +114,14 @@ async fn a_flood_of_news_is_dropped_and_the_answer_arrives() {
 async fn a_message_that_is_too_large_ends_what_may_have_waited_for_it() {
     let (peer, _) = peer();
     let open = call(&peer);
-    peer.take(Line::TooLong);
+    peer.take(Received::TooLong);
     assert!(matches!(open.reply().await, Ok(Reply::TooLong)));
     let open = call(&peer);
-    let many = format!(r#"{{"id":2,"result":[{}0]}}"#, "0,".repeat(MAX_VALUES));
+    let many = format!(r#"{{"id":2,"result":[{}0]}}"#, "0,".repeat(500_000));
     say(&peer, &many);
     assert!(matches!(open.reply().await, Ok(Reply::TooLong)));
     let open = call(&peer);
-    let text = format!(r#"{{"id":3,"result":"{}\""}}"#, "[,".repeat(MAX_VALUES));
+    let text = format!(r#"{{"id":3,"result":"{}\""}}"#, "[,".repeat(500_000));
     say(&peer, &text);
     assert!(matches!(open.reply().await, Ok(Reply::Result(_))));
 }
@@ -159,6 +160,21 @@ async fn requests_of_a_server_are_answered_or_refused() {
     }
     assert!(matches!(open.next().await, Ok(Heard::News(News::Asks { .. }))));
     assert_eq!(sent.take().matches("decline").count(), 100 - WAITING_NEWS);
+}
+
+#[tokio::test]
+async fn what_a_server_says_before_its_answer_is_small_when_it_waits() {
+    let (peer, sent) = peer();
+    let mut open = call(&peer);
+    sent.take();
+    let (progress, long) = ("notifications/progress", "x".repeat(1_000_000));
+    let told = json!({"method": progress, "params": {"progressToken": 1, "message": long}});
+    say(&peer, &told.to_string());
+    let Ok(Heard::News(News::Progress(Some(words)))) = open.next().await else { panic!() };
+    assert_eq!(words.len(), PROGRESS_CHARS);
+    let asked = json!({"id": "q", "method": "elicitation/create", "params": {"message": long}});
+    say(&peer, &asked.to_string());
+    assert_eq!(sent.take(), r#"{"jsonrpc":"2.0","id":"q","result":{"action":"decline"}}"#);
 }
 
 #[test]

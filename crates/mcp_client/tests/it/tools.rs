@@ -83,9 +83,27 @@ impl Tools {
 
     /// The text that the server gives back.
     pub(crate) async fn echo(&self, word: &str) -> Result<String, ToolError> {
+        self.withdrawn(word, std::future::pending()).await
+    }
+
+    /// The same, unless the call is withdrawn before.
+    pub(crate) async fn withdrawn(
+        &self,
+        word: &str,
+        when: impl Future<Output = ()>,
+    ) -> Result<String, ToolError> {
         let arguments = json!({"word": word}).as_object().cloned().unwrap_or_default();
         let call = ToolCall::new("c1", "little__echo", arguments);
-        let result = self.executor.execute_tool(&call, &CancellationToken::new()).await?;
+        let cancel = CancellationToken::new();
+        let calling = self.executor.execute_tool(&call, &cancel);
+        tokio::pin!(calling);
+        let result = tokio::select! {
+            result = &mut calling => result?,
+            () = when => {
+                cancel.cancel();
+                calling.await?
+            }
+        };
         Ok(result["text"].as_str().unwrap_or_default().to_owned())
     }
 }

@@ -228,6 +228,31 @@ async fn two_agents_whose_calls_have_the_same_id_get_each_their_own_answer() {
 }
 
 #[tokio::test]
+async fn the_very_same_question_of_two_agents_is_two_questions() {
+    let manager = ApprovalManager::new(Arc::new(NoLog), None);
+    let (one, two) = (request("one"), request("one"));
+    let mut settled = tokio::task::JoinSet::new();
+    let manager = Arc::new(manager);
+    for asked in [one.clone(), two] {
+        let manager = Arc::clone(&manager);
+        settled.spawn(async move { manager.decide(&asked).await });
+    }
+    // Turns in which everything else that can run does.
+    for _ in 0..64 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(manager.pending().len(), 2);
+    manager.answer_to(&one, one.approve()).unwrap();
+    assert_eq!(settled.join_next().await.unwrap().unwrap().unwrap(), one.approve());
+    // The end of the first is not the end of the other.
+    assert_eq!(manager.pending(), std::slice::from_ref(&one));
+    manager.answer_to(&one, ApprovalResponse::no(Some("once is enough".into()))).unwrap();
+    let second = settled.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(second.reason.as_deref(), Some("once is enough"));
+    assert_eq!(manager.pending(), []);
+}
+
+#[tokio::test]
 async fn a_no_reaches_the_question_it_is_meant_for_and_watchers_are_told() {
     let manager = ApprovalManager::new(Arc::new(NoLog), None);
     let (one, two) = (request("one"), request("two"));

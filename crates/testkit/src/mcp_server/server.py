@@ -6,6 +6,7 @@ A file beside it, `mood`, can hold more words, so that it can change between two
 
 import json
 import os
+import socket
 import sys
 import time
 
@@ -136,6 +137,18 @@ def act(ident, what, params):
             "message": "Really?", "requestedSchema": schema(sure={"type": "boolean"})}})
         reply = json.loads(sys.stdin.readline())
         answer(ident, text(json.dumps(reply.get("result"))))
+    elif what.startswith("see "):
+        try:
+            with open(what[4:]) as file:
+                answer(ident, text("saw " + file.read()))
+        except OSError as error:
+            answer(ident, text(type(error).__name__))
+    elif what.startswith("reach "):
+        try:
+            socket.create_connection(("127.0.0.1", int(what[6:])), 10).close()
+            answer(ident, text("reached"))
+        except OSError:
+            answer(ident, text("not reached"))
     elif what == "look":
         seen = {"env": sorted(os.environ), "uid": os.getuid(), "cwd": os.getcwd() == HERE, "home": [], "write": []}
         for path in (os.path.join(HERE, "new"), os.path.expanduser("~/x"), "/etc/x"):

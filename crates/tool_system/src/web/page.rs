@@ -12,6 +12,8 @@ use crate::truncation::in_lines;
 
 /// Bytes of the headers that are told.
 const MAX_HEADER_BYTES: usize = 4 * 1024;
+/// Characters of the title that are told.
+const MAX_TITLE_CHARS: usize = 200;
 /// Bytes at the beginning of a document that can name its encoding.
 const META_BYTES: usize = 1024;
 /// Headers that are for programs only, or hold secrets of the session with the server.
@@ -73,7 +75,7 @@ impl WebPage {
                 let (html, note) = decoded(&reply.body, charset(&content_type), true);
                 notes.extend(note);
                 let page = markdown_of(&html, &url);
-                title = page.title.map(|title| shown(title.trim()));
+                title = page.title.as_deref().map(in_one_line).filter(|title| !title.is_empty());
                 page.markdown
             }
             TextKind::Text => {
@@ -230,6 +232,12 @@ fn meta_charset(body: &[u8]) -> Option<&'static Encoding> {
     Some(if encoding.output_encoding() == encoding { encoding } else { UTF_8 })
 }
 
+/// The beginning of a title.
+fn in_one_line(title: &str) -> String {
+    let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    shown(&line.chars().take(MAX_TITLE_CHARS).collect::<String>())
+}
+
 /// Text without control characters, but for line ends and tabs.
 fn shown(text: &str) -> String {
     let is_hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -253,4 +261,61 @@ fn told_headers(reply: &WebReply) -> BTreeMap<String, String> {
         }
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::StatusCode;
+    use net::WebUrl;
+
+    use super::*;
+
+    fn page(content_type: &str, body: &[u8]) -> WebPage {
+        let mut headers = hyper::HeaderMap::new();
+        if !content_type.is_empty() {
+            headers.insert("content-type", content_type.parse().expect("a header"));
+        }
+        let url = WebUrl::parse("https://x.org/").expect("an address");
+        let (status, body) = (StatusCode::OK, body.to_vec());
+        let reply = WebReply { url, status, headers, body, is_cut: false, not_followed: None };
+        WebPage::of(&reply, 1000)
+    }
+
+    #[test]
+    fn text_comes_as_it_is_and_anything_else_is_described() {
+        for (kind, body, text) in [
+            ("application/json", &b"{\"a\": \"<b>\"}\n"[..], "{\"a\": \"<b>\"}\n"),
+            ("application/ld+json; charset=utf-8", b"[1]", "[1]"),
+            ("text/plain", b"<p>a\r\nb", "<p>a\nb"),
+            ("text/plain; charset=\"iso-8859-1\"", b"caf\xe9", "caf\u{e9}"),
+            ("text/html", b"<meta charset=latin1><p>caf\xe9</p>", "caf\u{e9}\n"),
+            ("text/html; charset=utf-8", b"<meta charset=latin1><p>caf\xc3\xa9</p>", "caf\u{e9}\n"),
+            ("", b"plain", "plain"),
+            ("text/plain", b"\x1b[2Ja\x07", "\\u{1b}[2Ja\\u{7}"),
+        ] {
+            assert_eq!(page(kind, body).text, text, "{kind}");
+        }
+        for (kind, body, note) in [
+            (
+                "application/pdf",
+                &b"%PDF-1.7"[..],
+                "This is application/pdf, 8 bytes, which is not shown as text.",
+            ),
+            ("image/png", b"\x89PNG", "This is image/png, 4 bytes, which is not shown as text."),
+            ("", b"\0\x01", "This is unknown type, 2 bytes, which is not shown as text."),
+        ] {
+            let page = page(kind, body);
+            assert_eq!((page.text.as_str(), page.notes), ("", vec![note.to_owned()]), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_one_line_of_moderate_length() {
+        let html = format!("<title>One\n\n two\x1b[1m {}</title><p>x</p>", "y".repeat(1_000_000));
+        let title = page("text/html", html.as_bytes()).title.expect("a title");
+        assert!(title.starts_with("One two"), "{}", &title[..20]);
+        assert!(title.chars().count() < 2 * MAX_TITLE_CHARS, "{}", title.len());
+        assert!(!title.contains(char::is_control));
+        assert_eq!(page("text/html", b"<title> \n </title><p>x</p>").title, None);
+    }
 }

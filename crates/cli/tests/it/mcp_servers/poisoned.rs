@@ -187,3 +187,26 @@ fn a_server_sees_what_is_declared_and_writes_only_what_is_thrown_away() {
     assert!(!bench.project.root().join("new").exists());
     assert!(!bench.project.root().with_file_name("home").join("x").exists());
 }
+
+#[test]
+fn a_server_reads_what_is_declared_and_reaches_nothing() {
+    let bench = ServerBench::empty();
+    let base = bench.project.root().parent().unwrap().to_owned();
+    for name in ["declared", "other"] {
+        std::fs::create_dir(base.join(name)).unwrap();
+        std::fs::write(base.join(name).join("file"), name).unwrap();
+    }
+    let declared = base.join("declared");
+    let added = bench.add("t", &["--read", declared.to_str().unwrap()], &[]);
+    let Some(bench) = bench.checked(added) else { return };
+    let see = |path: &str| bench.act(&format!("see {path}"));
+    let said = |words: &str| format!(r#"{{"server":"t","text":"{words}"}}"#);
+    assert_eq!(see(declared.join("file").to_str().unwrap()), said("saw declared"));
+    assert_eq!(see(base.join("other/file").to_str().unwrap()), said("FileNotFoundError"));
+    assert_eq!(see(bench.project.root().join("a.txt").to_str().unwrap()), said("saw x\\n"));
+    // This program reaches what the server does not.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::net::TcpStream::connect(address).unwrap();
+    assert_eq!(bench.act(&format!("reach {}", address.port())), said("not reached"));
+}
