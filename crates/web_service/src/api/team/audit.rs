@@ -187,6 +187,7 @@ async fn page(
         by: filter.user.as_ref().map(ToString::to_string),
         behind: filter.behind.clone().map(|place| (place.at, place.session, place.number)),
         limit: wanted + 1,
+        leaving: None,
     };
     let is_wanted = |name: &str| filter.project.as_deref().is_none_or(|wanted| wanted == name);
     for project in hub.projects().into_iter().filter(|project| is_wanted(project.name())) {
