@@ -5,7 +5,7 @@ mod belongings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 
@@ -74,17 +74,25 @@ impl State {
         self.audit.push(AuditEntry { at, user, kind, project, session, subject, detail });
     }
 
-    fn recognised(&self, id: &UserId, credential: Credential) -> Option<Recognised> {
+    /// None if it has ended.
+    fn recognised(&self, id: &UserId, credential: Credential, until: i64) -> Option<Recognised> {
+        let left = u64::try_from(until - self.now()).ok().filter(|left| *left > 0)?;
         let user = self.user(id).ok().filter(|user| !user.is_disabled)?.clone();
         let shares = self.shares.iter().filter(|share| share.user == *id);
         let projects = shares.map(|share| share.project.clone()).collect();
-        Some(Recognised { user, credential, projects })
+        let good_for = Duration::from_millis(left);
+        Some(Recognised { user, credential, projects, good_for })
     }
 
     fn open_invitation(&self, hash: &SecretHash) -> Option<usize> {
-        let now = self.now();
-        let is_it = |one: &KnownInvitation| one.hash == *hash && now < one.info.expires;
+        let is_it = |one: &KnownInvitation| one.hash == *hash && self.is_open(&one.info);
         self.invitations.iter().position(is_it)
+    }
+
+    fn is_open(&self, invitation: &InvitationInfo) -> bool {
+        let is_admin = |user: &User| user.role == TeamRole::Admin && !user.is_disabled;
+        let by = invitation.made_by.as_ref();
+        self.now() < invitation.expires && by.is_none_or(|by| self.user(by).is_ok_and(is_admin))
     }
 
     fn has_admin(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Where users and what belongs to them are kept.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::{
@@ -59,6 +61,8 @@ pub struct Recognised {
     pub credential: Credential,
     /// The projects that are shared with the user, in order.
     pub projects: Vec<String>,
+    /// How long the token or the login is still good, if nothing ends it before.
+    pub good_for: Duration,
 }
 
 /// That a project is shared with a user.
@@ -139,7 +143,7 @@ pub trait PeopleStore: Send + Sync {
     /// Keeps the invitation for the first admin in place of any earlier one. Answers false, and does nothing, if
     /// there is an admin.
     async fn invite_first_admin(&self, new: NewInvitation) -> Result<bool, PeopleError>;
-    /// The invitations that are open.
+    /// The invitations that are open. One that a user made is open only as long as that user is an admin.
     async fn invitations(&self) -> Result<Vec<InvitationInfo>, PeopleError>;
     /// Takes an invitation back.
     async fn withdraw_invitation(&self, by: &UserId, id: &str) -> Result<(), PeopleError>;
