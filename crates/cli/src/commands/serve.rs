@@ -240,7 +240,8 @@ async fn served_project(
     let scope = Scope { root: Some(named.root.clone()), vocabulary, role };
     let worktrees = args.worktrees.then(|| {
         let (approval, flags) = (args.approval.clone(), args.model.layer());
-        SessionWorktrees::new(scope.clone(), approval, flags, Arc::clone(log))
+        let home = format!("{} of {}", named.name, database.place());
+        SessionWorktrees::new(scope.clone(), approval, flags, Arc::clone(log), home)
     });
     let serving = ServedRoot {
         root: named.root.clone(),
