@@ -40,6 +40,7 @@ pub const CHECKS: &[Check] = checks![
     every_change_of_rights_is_in_the_audit_and_grows_the_version,
     belongings::a_project_is_shared_with_some_users,
     belongings::a_session_belongs_to_the_user_that_began_it,
+    belongings::what_was_spent_and_answered_outlives_its_session,
     belongings::budgets_are_set_and_removed,
     belongings::keys_are_kept_for_their_owner,
     belongings::the_audit_can_be_filtered,

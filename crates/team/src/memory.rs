@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use crate::people::{Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share};
 use crate::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
-    InvitationInfo, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PlacedEntry, Sealed,
-    SecretHash, SessionAccess, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
+    InvitationInfo, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PlacedEntry,
+    RemovedSession, RemovedSpending, Sealed, SecretHash, SessionAccess, TeamRole, TokenInfo, User,
+    UserChange, UserId, Visibility,
 };
 
 const SECOND_MS: i64 = 1000;
@@ -42,6 +43,7 @@ struct State {
     attempts: BTreeMap<SecretHash, (KeptAttempt, i64)>,
     shares: BTreeSet<Share>,
     sessions: BTreeMap<String, SessionAccess>,
+    removed: BTreeMap<String, (RemovedSpending, i64)>,
     budgets: BTreeMap<BudgetScope, f64>,
     keys: BTreeMap<KeyOwner, (Sealed, i64)>,
     audit: Vec<AuditEntry>,
@@ -258,6 +260,15 @@ impl PeopleStore for MemoryPeople {
     async fn disown(&self, session: &str) -> Result<(), PeopleError> {
         self.state().sessions.remove(session);
         Ok(())
+    }
+    async fn keep_of_removed(&self, removed: RemovedSession) -> Result<(), PeopleError> {
+        self.state().keep_of_removed(removed);
+        Ok(())
+    }
+    async fn spent_by_removed(&self, since: i64) -> Result<Vec<RemovedSpending>, PeopleError> {
+        let state = self.state();
+        let late = state.removed.values().filter(|(_, at)| *at >= since);
+        Ok(late.map(|(spent, _)| spent.clone()).collect())
     }
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
         let budget = |(scope, usd): (&BudgetScope, &f64)| DayBudget {

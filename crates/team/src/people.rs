@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use crate::{
     AuditEntry, AuditFilter, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey, KeyOwner,
-    NewInvitation, NewToken, NewUser, PlacedEntry, Scope, Sealed, SecretHash, SessionAccess,
-    TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
+    NewInvitation, NewToken, NewUser, PlacedEntry, RemovedSession, RemovedSpending, Scope, Sealed,
+    SecretHash, SessionAccess, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 /// How long a browser stays logged in, in seconds: a week.
@@ -189,6 +189,10 @@ pub trait PeopleStore: Send + Sync {
     ) -> Result<(), PeopleError>;
     /// A session is gone.
     async fn disown(&self, session: &str) -> Result<(), PeopleError>;
+    /// Keeps what stays of a session that is about to be deleted, in place of what was kept of it before.
+    async fn keep_of_removed(&self, removed: RemovedSession) -> Result<(), PeopleError>;
+    /// What sessions that were deleted since then had spent on that day, by session.
+    async fn spent_by_removed(&self, since: i64) -> Result<Vec<RemovedSpending>, PeopleError>;
 
     /// All budgets, in order.
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError>;

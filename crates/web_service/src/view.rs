@@ -29,7 +29,7 @@ pub(crate) use project_view::{ProjectView, SessionPlan};
 pub(crate) use rights_watch::RightsWatch;
 pub(crate) use session_view::SessionView;
 pub use team_state::TeamAccess;
-pub(crate) use team_state::{ShownSecret, TeamState};
+pub(crate) use team_state::{Projects, ShownSecret, TeamState, logged_entry};
 
 /// Who looks.
 #[derive(Clone)]
@@ -308,11 +308,27 @@ impl HubView {
         }
     }
 
+    /// Whether nothing is done that only one user wants.
+    pub(crate) fn needs_two_users(&self) -> bool {
+        self.user().is_some_and(|user| user.team.four_eyes())
+    }
+
     /// Whether the client may make a rule that lets equal calls of all users pass. Where two have to agree, a rule
     /// would let the one who made it pass alone later.
     pub(crate) fn may_rule(&self) -> bool {
         let Some(user) = self.user() else { return true };
-        user.role() == TeamRole::Admin || !user.team.four_eyes()
+        user.role() == TeamRole::Admin || !self.needs_two_users()
+    }
+
+    /// The sessions whose answers the audit shows, by project: of all, whichever replica serves them. For admins only.
+    pub(crate) async fn audited_projects(&self) -> Result<Projects, HubError> {
+        let admin = self.user().filter(|user| user.role() == TeamRole::Admin);
+        let admin = admin.ok_or(HubError::NotAllowed)?;
+        let served = self.hub.projects().iter();
+        let served = served.map(|served| (served.name.clone(), Arc::clone(&served.parts.store)));
+        let mut all: Projects = served.collect();
+        all.extend(admin.team.other_projects(&self.hub).await?);
+        Ok(all)
     }
 
     /// Notes what the client has done, where nothing else keeps it. Without a team there is no audit.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use store::{PostgresDatabase, PostgresOptions, Store};
+use store::{PostgresDatabase, PostgresOptions};
 use team::oidc::{ClientSecret, OidcProvider, OidcSettings};
 use team::{MasterKeys, TeamRole};
 use tokio_util::sync::CancellationToken;
@@ -153,7 +153,7 @@ async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
         let served = served_project(args, named, project, (&database, &log.lines), &projects);
         projects.push(served.await?);
     }
-    let access = access(&args.users, &site.url(), &database, &projects).await?;
+    let access = access(&args.users, &site.url(), &database)?;
     let drain_time = Duration::from_secs(args.drain_seconds);
     let replica = ReplicaOptions { exchange: Arc::new(database.clone()), drain_time };
     let hub = SessionHub::shared(projects, replica);
@@ -194,12 +194,7 @@ async fn removing(
 }
 
 /// Who may do what: the users in the database.
-async fn access(
-    args: &UserArgs,
-    url: &str,
-    database: &PostgresDatabase,
-    served: &[ServedProject],
-) -> anyhow::Result<TeamAccess> {
+fn access(args: &UserArgs, url: &str, database: &PostgresDatabase) -> anyhow::Result<TeamAccess> {
     let oidc = match (&args.oidc_issuer, &args.oidc_client) {
         (Some(issuer), Some(client_id)) => Some(OidcProvider::new(OidcSettings {
             issuer: issuer.clone(),
@@ -213,16 +208,12 @@ async fn access(
     };
     let master_keys = environment::variable(MASTER_KEYS);
     let master_keys = master_keys.map(|text| MasterKeys::parse(&text)).transpose();
-    let others = database.projects().await?.into_iter();
-    let others = others.filter(|name| served.iter().all(|served| served.name != *name));
     Ok(TeamAccess {
         people: Arc::new(database.clone()),
         oidc,
         master_keys: master_keys.with_context(|| format!("{MASTER_KEYS} cannot be used"))?,
         who_asks_may_not_approve: args.two_users,
-        other_projects: others
-            .map(|name| (name.clone(), Arc::new(database.store(&name)) as Arc<dyn Store>))
-            .collect(),
+        all_projects: Some(Arc::new(database.clone())),
     })
 }
 

@@ -12,7 +12,7 @@ use guide::Guide;
 use protocol::{AgentRole, ErrorCode, ToolError};
 use serde_json::{Value, json};
 use session::{Model, SessionParts, SystemPromptService};
-use store::{SqliteStore, Store};
+use store::{ProjectStores, SqliteStore, Store};
 use team::{
     MasterKeys, MemoryPeople, NewToken, NewUser, PeopleStore, ProviderKey, Scope, SecretKind,
     SecretText, Share, TeamRole, User,
@@ -79,6 +79,8 @@ pub(crate) struct Setup {
     pub(crate) is_empty: bool,
     /// Whether time passes, as it does for logs.
     pub(crate) has_clock: bool,
+    /// The projects of the database, if other replicas serve more.
+    pub(crate) all_projects: Option<Arc<dyn ProjectStores>>,
 }
 
 impl Drop for TeamService {
@@ -263,7 +265,7 @@ impl TeamService {
             oidc: setup.oidc,
             master_keys: Some(master),
             who_asks_may_not_approve: setup.four_eyes,
-            other_projects: Vec::new(),
+            all_projects: setup.all_projects,
         };
         let hub = SessionHub::new(projects);
         let log = Arc::new(|_: &str| ());
