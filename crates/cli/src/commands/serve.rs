@@ -100,7 +100,7 @@ struct UserArgs {
     #[arg(long, value_name = "ROLE", requires = "oidc_issuer")]
     new_users: Option<TeamRole>,
     /// The user who asks for a call may not approve it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "yes")]
     two_users: bool,
 }
 
@@ -249,6 +249,22 @@ async fn served_project(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    #[test]
+    fn an_approver_that_says_yes_to_all_is_not_a_second_user() {
+        let read = |flags: &[&str]| {
+            let line = ["serve", "--project", "app=."].iter().chain(flags);
+            <Line as clap::Parser>::try_parse_from(line).map(|line| line.args.users.two_users)
+        };
+        assert!(read(&["--two-users"]).unwrap());
+        assert!(read(&["--yes"]).is_ok() && read(&["--two-users", "--yes"]).is_err());
+    }
 
     #[test]
     fn a_project_has_a_plain_name_and_a_directory() {

@@ -392,6 +392,12 @@ fn check_answer(hub: &HubView, owner: &Owner, response: &ApprovalResponse) -> Re
     if response.is_approved() && !hub.may_approve_of(owner.asker.as_ref()) {
         return Err(ApiError::forbidden("the user who asks may not approve: ask another approver"));
     }
+    let is_written_anew = response.modified_args.is_some() || !response.modified_files.is_empty();
+    // A yes to what the approver has written would be that of one user alone.
+    if is_written_anew && hub.needs_two_users() {
+        let message = "approvals need two users: say no, and why, in place of writing it anew";
+        return Err(ApiError::forbidden(message));
+    }
     if response.remember == Some(Remember::Project) && !hub.may_rule() {
         let message = "only an admin makes rules for a project whose approvals need two users";
         return Err(ApiError::forbidden(message));
