@@ -74,7 +74,7 @@ pub(super) async fn decisions(
         .bind(filter.before.unwrap_or(i64::MAX))
         .bind(filter.by.as_deref().map(storable))
         .bind(at)
-        .bind(session)
+        .bind(storable(&session))
         .bind(sequence)
         .bind(i64::from(filter.limit))
         .bind(filter.leaving.as_ref().map(SessionId::as_str))

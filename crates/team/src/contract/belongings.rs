@@ -196,6 +196,13 @@ pub(super) async fn the_audit_can_be_filtered(store: &dyn PeopleStore) {
     assert_eq!(subjects(store.audit(&limited).await.unwrap()), ["two"]);
     let later = AuditFilter { since: Some(now + 60_000), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&later).await.unwrap()), [""; 0]);
+    let never = AuditFilter { since: Some(i64::MAX), ..AuditFilter::default() };
+    let none = AuditFilter { user: Some(UserId::named("\0")), ..AuditFilter::default() };
+    for filter in [never, none, of("\0")] {
+        assert_eq!(store.audit(&filter).await.unwrap(), [], "{filter:?}");
+    }
+    let all = AuditFilter { since: Some(i64::MIN), before: Some(i64::MAX), ..Default::default() };
+    assert_eq!(store.audit(&all).await.unwrap(), paged);
     let earlier = AuditFilter { before: Some(now - 60_000), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&earlier).await.unwrap()), [""; 0]);
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::postgres::write::storable;
 
 type AuditRow = (i64, i64, Option<String>, String, Option<String>, Option<String>, String, String);
 
@@ -14,6 +15,10 @@ fn placed(
     let entry = AuditEntry { at, user, kind, project, session, subject, detail };
     Ok(PlacedEntry { place: AuditPlace { at, session: String::new(), number }, entry })
 }
+
+/// Milliseconds since 1970 of the first and the last moment that audits are asked for: the years 0 and 275760.
+const EARLIEST: i64 = -62_167_219_200_000;
+const LATEST: i64 = 8_640_000_000_000_000;
 
 /// An empty name in a row means all.
 fn part(text: &str) -> Option<&str> {
@@ -242,9 +247,13 @@ impl PostgresDatabase {
             "" => behind.number,
             _ => i64::MAX,
         });
-        let read = sqlx::query_as(read).bind(filter.since).bind(filter.before);
-        let read = read.bind(filter.user.as_ref().map(UserId::as_str)).bind(&filter.project);
-        let read = read.bind(filter.behind.as_ref().map(|behind| behind.at)).bind(before);
+        // A moment that the database cannot say is before or behind all that it has.
+        let known = |at: i64| at.clamp(EARLIEST, LATEST);
+        let (since, until) = (filter.since.map(known), filter.before.map(known));
+        let user = filter.user.as_ref().map(|user| storable(user.as_str()));
+        let read = sqlx::query_as(read).bind(since).bind(until).bind(user);
+        let read = read.bind(filter.project.as_deref().map(storable));
+        let read = read.bind(filter.behind.as_ref().map(|behind| known(behind.at))).bind(before);
         let rows: Vec<AuditRow> =
             read.bind(filter.limit.map(i64::from)).fetch_all(self.pool()).await?;
         rows.into_iter().map(placed).collect()
