@@ -26,12 +26,19 @@ const LINK: &str = ".git";
 /// What stands in a worktree's directory until all of its files are written.
 const UNFINISHED: &str = ".toolkiln-unfinished";
 
+/// What the file beside a worktree is called that says whose it is, after the name of its session.
+const HOME: &str = ".home";
+/// Bytes of such a file at most.
+const MAX_HOME_BYTES: u64 = 4096;
+
 /// Makes the worktrees of sessions, and the tools that work in them.
 pub(crate) struct SessionWorktrees {
     scope: Scope,
     approval: ApprovalArgs,
     flags: FlagLayer,
     log: WebLog,
+    /// The database and the project that sessions are kept in. Another service may serve the same directory.
+    home: String,
     /// Git adds one at a time, and none is removed meanwhile.
     adding: Mutex<()>,
     /// Those without a session when all were last looked at. A session that is about to begin has its worktree first.
@@ -41,9 +48,15 @@ pub(crate) struct SessionWorktrees {
 }
 
 impl SessionWorktrees {
-    pub(crate) fn new(scope: Scope, approval: ApprovalArgs, flags: FlagLayer, log: WebLog) -> Self {
+    pub(crate) fn new(
+        scope: Scope,
+        approval: ApprovalArgs,
+        flags: FlagLayer,
+        log: WebLog,
+        home: String,
+    ) -> Self {
         let (adding, unowned, told) = Default::default();
-        Self { scope, approval, flags, log, adding, unowned, told }
+        Self { scope, approval, flags, log, home, adding, unowned, told }
     }
 
     /// The tools of a session in its own worktree, which is made if it is not there. Rules and foreign servers are those
@@ -56,6 +69,10 @@ impl SessionWorktrees {
     ) -> Result<ProjectTools, ToolError> {
         let path = self.directory(project, session).map_err(unusable)?;
         let _adding = self.adding.lock().await;
+        let marks = self.directories(project).map_err(unusable)?;
+        let marks = StateDir::open(&project.workspace, &marks);
+        let marks = marks.map_err(|it| unusable(it.into()))?;
+        mark(&marks, session, &self.home).map_err(|it| unusable(it.into()))?;
         let is_new = !is_whole(&path);
         if is_new {
             self.add(project, shared, session, &path).await?;
@@ -94,6 +111,10 @@ impl SessionWorktrees {
         let why = match self.try_remove(project, shared, session, &path).await {
             Ok(RemovedWorktree::WasNotThere) => return None,
             Ok(RemovedWorktree::Gone) => {
+                let marks = self.directories(project).ok();
+                let marks = marks.and_then(|it| StateDir::open(&project.workspace, &it).ok());
+                // A mark that stays says nothing.
+                let _ = marks.map(|marks| marks.remove(&mark_name(session)));
                 (self.log)(&format!("removed the worktree of the deleted session {session}"));
                 return None;
             }
@@ -141,14 +162,19 @@ impl SessionWorktrees {
         })
     }
 
-    /// Removes the worktrees of sessions that are gone without this replica: deleted by another one, or too old.
+    /// Removes the worktrees of sessions that are gone without this replica: deleted by another one, or too old. Those
+    /// that were made for another database, or for another name of the project, are none of our business.
     pub(crate) async fn sweep(&self, project: &Project, shared: &ProjectTools, store: &dyn Store) {
         let Ok(all) = self.directories(project) else { return };
         let sessions = Workspace::open(&all).and_then(|all| all.list_dir(&RelPath::root(), false));
         let Ok(sessions) = sessions else { return };
+        let Ok(marks) = StateDir::open(&project.workspace, &all) else { return };
         let named = sessions.entries.iter().filter_map(|it| str::from_utf8(&it.name).ok());
+        let named = named.filter_map(|name| name.parse::<SessionId>().ok());
+        let ours: Vec<SessionId> =
+            named.filter(|session| is_marked(&marks, session, &self.home)).collect();
         let mut unowned = HashSet::new();
-        for session in named.filter_map(|name| name.parse::<SessionId>().ok()) {
+        for session in ours {
             if matches!(store.info(&session).await, Ok(None)) {
                 unowned.insert(session);
             }
@@ -203,6 +229,24 @@ impl SessionWorktrees {
     }
 }
 
+fn mark_name(session: &SessionId) -> String {
+    format!("{session}{HOME}")
+}
+
+/// Notes whose worktree that of a session is.
+fn mark(marks: &StateDir, session: &SessionId, home: &str) -> Result<(), workspace::Error> {
+    match is_marked(marks, session, home) {
+        true => Ok(()),
+        false => marks.replace(&mark_name(session), home.as_bytes()),
+    }
+}
+
+/// Whether the worktree of a session was made for this database and project.
+fn is_marked(marks: &StateDir, session: &SessionId, home: &str) -> bool {
+    let kept = marks.read(&mark_name(session), MAX_HOME_BYTES);
+    kept.is_ok_and(|kept| kept.as_deref() == Some(home.as_bytes()))
+}
+
 /// What became of a worktree.
 enum RemovedWorktree {
     WasNotThere,
@@ -251,4 +295,24 @@ fn is_whole(path: &Path) -> bool {
 
 fn unusable(error: anyhow::Error) -> ToolError {
     ToolError::new(ErrorCode::ExecutionError, format!("the worktree cannot be made: {error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_of_another_database_or_project_is_not_ours() {
+        let fixture = testkit::Fixture::new("//- /notes.txt\nnotes\n");
+        let project = Workspace::open(fixture.root()).unwrap();
+        let beside = fixture.root().with_file_name("worktrees");
+        let marks = StateDir::open(&project, &beside).unwrap();
+        let session = SessionId::generate().unwrap();
+        assert!(!is_marked(&marks, &session, "one app"), "made before there were marks");
+        mark(&marks, &session, "one app").unwrap();
+        assert!(is_marked(&marks, &session, "one app"));
+        for other in ["two app", "one web", ""] {
+            assert!(!is_marked(&marks, &session, other), "{other}");
+        }
+    }
 }

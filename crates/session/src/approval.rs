@@ -164,7 +164,7 @@ impl ApprovalManager {
     }
 
     /// Says yes to the other questions that the remembered answer to this one settles.
-    fn answer_equal(&self, number: u64, request: &ApprovalRequest) {
+    fn answer_equal(&self, number: u64, request: &ApprovalRequest, by: Option<&str>) {
         let mut open = self.open();
         let (equal, others) = std::mem::take(&mut *open).into_iter().partition(|open| {
             let other = open.request.as_ref();
@@ -178,8 +178,10 @@ impl ApprovalManager {
         }
         for Open { request, answer, .. } in equal {
             if let Some(request) = request {
+                let mut response = request.approve();
+                response.by = by.map(str::to_owned);
                 // A call that has stopped waiting needs no answer.
-                let _ = answer.send(request.approve().into());
+                let _ = answer.send(response.into());
             }
         }
     }
@@ -252,7 +254,7 @@ impl Approver for ApprovalManager {
         self.changes.send_replace(());
         let GivenAnswer { response, item } = self.answered(request, answered).await?;
         if response.remember.is_some() && response.approves(request.proposal_hash) {
-            self.answer_equal(number, request);
+            self.answer_equal(number, request, response.by.as_deref());
         }
         let event = SessionEvent::ApprovalAnswered { call_id, response: response.clone() };
         let items: Vec<i64> = item.into_iter().collect();

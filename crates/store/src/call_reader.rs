@@ -1,17 +1,18 @@
 //! Reads calls, approvals and answers out of the stored rows of a session, in order, for statistics
 //! and for what is learned. Pure.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use protocol::{ApprovalResponse, Settings, Usage};
+use protocol::{AgentRole, ApprovalResponse, Settings, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call_waiting::CallWaiting;
 use crate::event_data::EventData;
 use crate::slim_events::{
-    AnsweredApproval, Nested, SlimAnswer, SlimCompaction, SlimContent, SlimEnd, SlimOpened,
-    SlimQuestion, SlimResult, parse,
+    AnsweredApproval, Nested, SlimAnswer, SlimContent, SlimEnd, SlimOpened, SlimQuestion,
+    SlimResult, SlimSpending, parse,
 };
 
 /// The kinds of events that are read; a query need not fetch others.
@@ -31,14 +32,16 @@ pub(crate) const KINDS: [&str; 10] = [
 /// Something worth counting.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Observation<'a> {
+    /// The session was made from another one, of which it has the entries up to this one.
+    Forked { at: u64 },
     /// A message of the user.
     Turn,
     /// A model has answered.
     Answer { settings: &'a Settings, usage: Usage, cost: Option<f64>, duration_ms: u64 },
     /// A model has written a summary that replaces the earlier part of the conversation.
     Compaction { settings: &'a Settings, usage: Usage, cost: Option<f64> },
-    /// A model has failed to answer.
-    Failure { settings: &'a Settings },
+    /// A model has failed to answer, and may have been paid for a part all the same.
+    Failure { settings: &'a Settings, usage: Usage, cost: Option<f64> },
     /// A call has ended.
     Call { tool: &'a str, error: Option<&'a str>, duration_ms: u64, tokens: usize },
     /// The model went on after a call without making the same one again.
@@ -171,16 +174,24 @@ impl AgentScope {
     ) -> Option<String> {
         let ReadRow { path, kind, at, data } = *row;
         match kind {
-            "opened" => self.settings = Some(parse::<SlimOpened>(data)?.settings),
+            "opened" => {
+                let SlimOpened { settings, forked_from } = parse(data)?;
+                self.settings = Some(settings);
+                // A sub-agent is not a session.
+                if let Some(point) = forked_from.filter(|_| path.is_empty()) {
+                    seen(Observation::Forked { at: point.sequence });
+                }
+            }
             "settings_changed" => self.settings = Some(parse(data)?),
             "user_message" => seen(Observation::Turn),
             "model_answered" => self.answer(parse(data)?, seen),
             "compacted" => {
-                let SlimCompaction { usage, cost_usd: cost } = parse(data)?;
-                seen(Observation::Compaction { settings: self.settings.as_ref()?, usage, cost });
+                let SlimSpending { usage, cost_usd: cost } = parse(data)?;
+                seen(Observation::Compaction { settings: &self.paid(), usage, cost });
             }
             "model_failed" => {
-                seen(Observation::Failure { settings: self.settings.as_ref()? });
+                let SlimSpending { usage, cost_usd: cost } = parse(data)?;
+                seen(Observation::Failure { settings: &self.paid(), usage, cost });
             }
             "approval_asked" => {
                 let asked: SlimQuestion = parse(data)?;
@@ -203,11 +214,16 @@ impl AgentScope {
         None
     }
 
+    /// The model that is paid. What was spent counts also where the entry that names it is lost.
+    fn paid(&self) -> Cow<'_, Settings> {
+        let unknown =
+            || Settings { provider: String::new(), model: String::new(), role: AgentRole::Actor };
+        self.settings.as_ref().map_or_else(|| Cow::Owned(unknown()), Cow::Borrowed)
+    }
+
     fn answer(&mut self, answer: SlimAnswer, seen: &mut dyn FnMut(Observation<'_>)) {
-        if let Some(settings) = &self.settings {
-            let SlimAnswer { usage, cost_usd: cost, duration_ms, .. } = answer;
-            seen(Observation::Answer { settings, usage, cost, duration_ms });
-        }
+        let SlimAnswer { usage, cost_usd: cost, duration_ms, .. } = answer;
+        seen(Observation::Answer { settings: &self.paid(), usage, cost, duration_ms });
         let calls: Vec<(String, Call)> =
             answer.content.into_iter().filter_map(SlimContent::call).collect();
         for done in std::mem::take(&mut self.ended_well) {
@@ -302,13 +318,14 @@ mod tests {
     #[test]
     fn a_call_helped_if_the_model_goes_on_without_repeating_it() {
         let failed = json!({"error": {"code": "TIMEOUT", "message": "slow"}});
-        let seen = read(&[
+        let mut seen = read(&[
             answer(&[("1", "x"), ("2", "y"), ("3", "z")]),
             ended("1", json!({"ok": 1})),
             ended("2", json!({"ok": null})),
             ended("3", failed),
             answer(&[("4", "x")]),
         ]);
+        seen.retain(|seen| !seen.starts_with("Answer"));
         insta::assert_snapshot!(seen.join("\n"), @r#"
         Call { tool: "grep", error: None, duration_ms: 3, tokens: 20 }
         Call { tool: "grep", error: None, duration_ms: 3, tokens: 21 }

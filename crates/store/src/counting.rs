@@ -13,7 +13,7 @@ use crate::event_data::EventData;
 use crate::summary::signed;
 
 /// Changes with the meaning of the rows or of what is kept: sessions that were read by another one are read anew.
-pub(crate) const VERSION: i32 = 1;
+pub(crate) const VERSION: i32 = 2;
 
 /// Entries that are read in one step, between which others get at the database. Few in tests, whose logs are short.
 pub(crate) const STEP_ENTRIES: i64 = if cfg!(test) { 7 } else { 500 };
@@ -21,6 +21,9 @@ pub(crate) const STEP_ENTRIES: i64 = if cfg!(test) { 7 } else { 500 };
 /// A single number is at most this much, so that a wrong one from a provider does not make a sum too large for the
 /// database: that takes a million of them.
 const LARGEST: u64 = 1 << 43;
+
+/// The same for costs, in US dollars: a sum that overflows is an error for PostgreSQL, and budgets could not be read.
+const LARGEST_COST: f64 = 1e12;
 
 /// Such a moment is not one; it would be too large to move it to another time zone.
 const LATEST: i64 = 1 << 53;
@@ -48,6 +51,8 @@ pub(crate) struct CountedRow {
 
 /// The values of `what`.
 pub(crate) mod what {
+    /// Where the session was forked, in `tokens`. It is not counted, but says from where on the session has paid itself.
+    pub(crate) const FORKED: &str = "forked";
     pub(crate) const TURN: &str = "turn";
     pub(crate) const ANSWER: &str = "answer";
     pub(crate) const COMPACTION: &str = "compaction";
@@ -68,6 +73,7 @@ impl CountedRow {
     fn of(seen: &Observation<'_>) -> Option<Self> {
         let row = Self::default();
         let row = match *seen {
+            Observation::Forked { at } => Self { what: what::FORKED, tokens: signed(at), ..row },
             Observation::Turn => Self { what: what::TURN, ..row },
             Observation::Answer { settings, usage, cost, duration_ms } => Self {
                 what: what::ANSWER,
@@ -82,11 +88,11 @@ impl CountedRow {
                 model: settings.model.clone(),
                 ..Self::spending(usage, cost)
             },
-            Observation::Failure { settings } => Self {
+            Observation::Failure { settings, usage, cost } => Self {
                 what: what::FAILURE,
                 name: settings.provider.clone(),
                 model: settings.model.clone(),
-                ..row
+                ..Self::spending(usage, cost)
             },
             Observation::Call { tool, error, duration_ms, tokens } => Self {
                 what: what::CALL,
@@ -117,7 +123,7 @@ impl CountedRow {
             output: bounded(usage.output),
             cache_read: bounded(usage.cache_read),
             cache_write: bounded(usage.cache_write),
-            cost,
+            cost: cost.map(|cost| cost.clamp(-LARGEST_COST, LARGEST_COST)),
             ..Self::default()
         }
     }

@@ -35,10 +35,19 @@ pub struct DecisionFilter {
     pub behind: Option<(i64, String, i64)>,
     /// At most this many.
     pub limit: u32,
+    /// Only of this session, and only what none of its forks holds: what is gone with it.
+    pub leaving: Option<SessionId>,
+}
+
+impl DecisionFilter {
+    /// All of them, but for how many.
+    pub fn all(limit: u32) -> Self {
+        Self { since: None, before: None, by: None, behind: None, limit, leaving: None }
+    }
 }
 
 /// The answers that are wanted of the table `decided`, from `$1` on: since, before, user, the three parts of the place
-/// that they are behind, and how many. What a fork has in common with another session is shown there.
+/// that they are behind, how many, and the session that is about to go. What a fork has in common with another session is shown there.
 pub(crate) fn query(inherited: &str, and: &str) -> String {
     format!(
         "SELECT own.id AS id, sequence, at, by_user, subject, \
@@ -46,7 +55,9 @@ pub(crate) fn query(inherited: &str, and: &str) -> String {
          CAST(CAST(is_remembered AS INTEGER) AS BIGINT) AS is_remembered \
          FROM decided JOIN sessions AS own ON own.id = session \
          WHERE at >= $1 AND at < $2 AND ($3 IS NULL OR by_user = $3) \
-         AND (at, session, sequence) < ($4, $5, $6) AND sequence > {inherited} {and} \
+         AND (at, session, sequence) < ($4, $5, $6) AND sequence > {inherited} \
+         AND ($8 IS NULL OR own.id = $8 AND sequence > coalesce((SELECT max(fork.forked_at) \
+         FROM sessions AS fork WHERE fork.forked_from = own.id), 0)) {and} \
          ORDER BY at DESC, session DESC, sequence DESC LIMIT $7"
     )
 }

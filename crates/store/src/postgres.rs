@@ -37,8 +37,8 @@ use crate::id::now_ms;
 use crate::months::Month;
 use crate::{
     CheckMode, CheckReport, DayStats, DaysFilter, DecisionFilter, Favourites, FoundMessages,
-    Imported, Lease, ListFilter, Loaded, LoggedDecision, SessionId, SessionInfo, Stats,
-    StatsFilter, Store, StoreError,
+    Imported, Lease, ListFilter, Loaded, LoggedDecision, ProjectStores, SessionCost, SessionId,
+    SessionInfo, Stats, StatsFilter, Store, StoreError,
 };
 
 /// Connections of one replica, if nothing else is said.
@@ -157,6 +157,11 @@ impl PostgresDatabase {
         Ok(Self { inner })
     }
 
+    /// Where it is, without a password.
+    pub fn place(&self) -> String {
+        self.inner.place.to_string()
+    }
+
     /// The projects that have sessions, by name.
     pub async fn projects(&self) -> Result<Vec<String>, StoreError> {
         let query = sqlx::query_scalar("SELECT DISTINCT project FROM sessions ORDER BY project");
@@ -226,6 +231,17 @@ impl fmt::Debug for PostgresStore {
             .field("place", place)
             .field("project", &self.project)
             .finish()
+    }
+}
+
+#[async_trait]
+impl ProjectStores for PostgresDatabase {
+    async fn project_stores(&self) -> Result<Vec<(String, Arc<dyn Store>)>, StoreError> {
+        let store = |name: String| {
+            let store: Arc<dyn Store> = Arc::new(self.store(&name));
+            (name, store)
+        };
+        Ok(self.projects().await?.into_iter().map(store).collect())
     }
 }
 
@@ -322,6 +338,10 @@ impl Store for PostgresStore {
 
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError> {
         self.inner.bounded(COUNTING, counting::stats(self, filter)).await
+    }
+
+    async fn spent(&self, filter: &StatsFilter) -> Result<Vec<SessionCost>, StoreError> {
+        self.inner.bounded(COUNTING, counting::spent(self, filter)).await
     }
 
     async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {

@@ -30,7 +30,8 @@ pub trait QuestionBoard: Send + Sync {
         numbers: &[i64],
     ) -> Result<Vec<(i64, QuestionState)>, StoreError>;
 
-    /// Takes the answer to a question of this replica, once.
+    /// Takes the answer to a question of this replica. It can be taken again until it is settled, because the first
+    /// time may have failed after it was done.
     async fn take_answer(&self, number: i64) -> Result<Option<Value>, StoreError>;
 
     /// Says whether the answer that was taken has counted.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{ApprovalResponse, Settings, Usage};
+use protocol::{ApprovalResponse, ForkPoint, Settings, Usage};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub(crate) struct Nested {
 #[derive(Deserialize)]
 pub(crate) struct SlimOpened {
     pub(crate) settings: Settings,
+    #[serde(default)]
+    pub(crate) forked_from: Option<ForkPoint>,
 }
 
 #[derive(Deserialize)]
@@ -38,8 +40,9 @@ pub(crate) struct SlimAnswer {
     pub(crate) duration_ms: u64,
 }
 
+/// A summary, or an answer that failed: a server may charge for the part that came.
 #[derive(Deserialize)]
-pub(crate) struct SlimCompaction {
+pub(crate) struct SlimSpending {
     #[serde(default)]
     pub(crate) usage: Usage,
     #[serde(default)]

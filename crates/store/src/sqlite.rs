@@ -31,8 +31,8 @@ use self::db::Db;
 use crate::owner::Owner;
 use crate::{
     CheckMode, CheckReport, DayStats, DaysFilter, DecisionFilter, Favourites, FoundMessages,
-    Imported, Lease, ListFilter, Loaded, LoggedDecision, SessionId, SessionInfo, Stats,
-    StatsFilter, Store, StoreError,
+    Imported, Lease, ListFilter, Loaded, LoggedDecision, SessionCost, SessionId, SessionInfo,
+    Stats, StatsFilter, Store, StoreError,
 };
 
 /// A store in one file. Clones are the same store.
@@ -189,6 +189,11 @@ impl Store for SqliteStore {
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError> {
         let filter = filter.clone();
         self.to_the_end(|inner| async move { counting::stats(&inner, &filter).await }).await
+    }
+
+    async fn spent(&self, filter: &StatsFilter) -> Result<Vec<SessionCost>, StoreError> {
+        let filter = filter.clone();
+        self.to_the_end(|inner| async move { counting::spent(&inner, &filter).await }).await
     }
 
     async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {

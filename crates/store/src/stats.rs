@@ -27,6 +27,15 @@ pub struct Stats {
     pub sessions: Vec<SessionStats>,
 }
 
+/// What a session has spent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionCost {
+    /// The session.
+    pub session: SessionId,
+    /// In US dollars, where prices are known.
+    pub usd: f64,
+}
+
 /// How a tool did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ToolStats {

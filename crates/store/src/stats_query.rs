@@ -15,7 +15,7 @@ use protocol::{ErrorCode, Usage};
 use crate::columns::{Columns, count, number, session_id, text};
 use crate::counting::{verdict, what};
 use crate::days::{DAY_MS, DayCount, DayStats, MINUTE_MS};
-use crate::{Latency, ModelStats, SessionStats, Stats, ToolStats};
+use crate::{Latency, ModelStats, SessionCost, SessionStats, Stats, ToolStats};
 
 /// Numbers of a group of rows.
 const SUMS: &str = "count(*) AS times, \
@@ -48,6 +48,20 @@ pub(crate) fn sessions() -> String {
          FROM seen JOIN wanted ON id = session GROUP BY id, title, updated \
          ORDER BY updated DESC, id DESC"
     )
+}
+
+/// What sessions have spent themselves: all that comes after what they had when they were forked.
+pub(crate) const SPENT: &str = "SELECT id, sum(cost) AS cost FROM seen JOIN wanted ON id = session \
+    WHERE cost IS NOT NULL AND sequence > coalesce((SELECT max(fork.tokens) FROM counted AS fork \
+    WHERE fork.session = id AND fork.what = 'forked'), 0) GROUP BY id ORDER BY id";
+
+/// Reads the answers to [`SPENT`].
+pub(crate) fn spent<R: Columns>(rows: &[R]) -> Result<Vec<SessionCost>, sqlx::Error> {
+    let cost = |row: &R| {
+        let usd = row.fraction("cost")?.unwrap_or_default();
+        Ok(SessionCost { session: session_id(row)?, usd })
+    };
+    rows.iter().map(cost).collect()
 }
 
 /// The day of a row on a clock that is ahead of UTC; its number is rounded down, also before 1970.
@@ -112,11 +126,12 @@ pub(crate) fn stats<R: Columns>(
                 tool.result_tokens = count(row, "tokens")?;
             }
             what::ASKED => tools.entry(name).or_default().asked = times,
-            what::FAILURE => models.entry(model).or_default().failures = times,
-            what @ (what::ANSWER | what::COMPACTION) => {
+            what @ (what::ANSWER | what::COMPACTION | what::FAILURE) => {
                 let model = models.entry(model).or_default();
-                if what == what::ANSWER {
-                    (model.answers, model.latency) = (times, latency);
+                match what {
+                    what::ANSWER => (model.answers, model.latency) = (times, latency),
+                    what::FAILURE => model.failures = times,
+                    _ => {}
                 }
                 model.usage += usage(row)?;
                 add_cost(&mut model.cost_usd, row.fraction("cost")?);
@@ -202,7 +217,9 @@ fn part_of<'a>(
 ) -> Result<Option<&'a mut DayCount>, sqlx::Error> {
     Ok(match text(row, "what")?.as_str() {
         what::CALL | what::ANSWERED => Some(day.tools.entry(text(row, "name")?).or_default()),
-        what::ANSWER | what::COMPACTION => Some(day.models.entry(text(row, "model")?).or_default()),
+        what::ANSWER | what::COMPACTION | what::FAILURE => {
+            Some(day.models.entry(text(row, "model")?).or_default())
+        }
         _ => None,
     })
 }
@@ -221,7 +238,7 @@ fn day_count(row: &dyn Columns) -> Result<DayCount, sqlx::Error> {
             DayCount { denied: times, ..none }
         }
         what::ANSWERED => DayCount { approved: times, ..none },
-        what @ (what::ANSWER | what::COMPACTION) => DayCount {
+        what @ (what::ANSWER | what::COMPACTION | what::FAILURE) => DayCount {
             answers: if what == what::ANSWER { times } else { 0 },
             usage: usage(row)?,
             cost_usd: row.fraction("cost")?,

@@ -1,11 +1,14 @@
 //! The trait of all stores.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use protocol::{LogEntry, Opened, SessionEvent};
 
 use crate::{
     CheckMode, CheckReport, DayStats, DaysFilter, DecisionFilter, Favourites, FoundMessages, Lease,
-    ListFilter, LoggedDecision, SessionId, SessionInfo, Stats, StatsFilter, StoreError,
+    ListFilter, LoggedDecision, SessionCost, SessionId, SessionInfo, Stats, StatsFilter,
+    StoreError,
 };
 
 /// Keeps sessions and their logs.
@@ -79,6 +82,10 @@ pub trait Store: Send + Sync {
     /// What was used, how often and for how long.
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError>;
 
+    /// What sessions have spent themselves. What a fork has in common with the session that it was made from was spent
+    /// there, whether that is still there or not.
+    async fn spent(&self, filter: &StatsFilter) -> Result<Vec<SessionCost>, StoreError>;
+
     /// What was done on each day, the first one first. Days on which nothing was done are left out.
     async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError>;
 
@@ -98,6 +105,13 @@ pub trait Store: Send + Sync {
     /// Makes the caller the only one who may write to a session, until the lease is dropped or its
     /// process ends.
     async fn claim(&self, id: &SessionId) -> Result<Lease, StoreError>;
+}
+
+/// A database with the sessions of several projects.
+#[async_trait]
+pub trait ProjectStores: Send + Sync {
+    /// The projects that have sessions at this moment, by name.
+    async fn project_stores(&self) -> Result<Vec<(String, Arc<dyn Store>)>, StoreError>;
 }
 
 /// What could be read of a session.

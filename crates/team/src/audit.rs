@@ -36,6 +36,8 @@ pub enum AuditKind {
     Unshared,
     /// Another may or may not see a session.
     VisibilityChanged,
+    /// A session was deleted.
+    SessionDeleted,
     /// A budget was set.
     BudgetSet,
     /// A budget was removed.

@@ -30,6 +30,7 @@ macro_rules! checks {
 pub const CHECKS: &[Check] = checks![
     the_first_admin_comes_in_once_and_only_while_there_is_none,
     an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn,
+    an_invitation_is_good_only_while_its_maker_is_an_admin,
     the_last_admin_stays_one,
     a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled,
     a_token_is_revoked_by_its_owner_and_not_by_another,
@@ -39,6 +40,7 @@ pub const CHECKS: &[Check] = checks![
     every_change_of_rights_is_in_the_audit_and_grows_the_version,
     belongings::a_project_is_shared_with_some_users,
     belongings::a_session_belongs_to_the_user_that_began_it,
+    belongings::what_was_spent_and_answered_outlives_its_session,
     belongings::budgets_are_set_and_removed,
     belongings::keys_are_kept_for_their_owner,
     belongings::the_audit_can_be_filtered,
@@ -102,6 +104,26 @@ async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dy
     );
 }
 
+async fn an_invitation_is_good_only_while_its_maker_is_an_admin(store: &dyn PeopleStore) {
+    let ada = user(store, "Ada", TeamRole::Admin).await;
+    let eve = user(store, "Eve", TeamRole::Admin).await;
+    let demoted = UserChange { role: Some(TeamRole::Member), ..UserChange::default() };
+    let disabled = UserChange { is_disabled: Some(true), ..UserChange::default() };
+    let again = UserChange { role: Some(TeamRole::Admin), ..disabled.clone() };
+    let again = UserChange { is_disabled: Some(false), ..again };
+    for (change, secret) in [(demoted, "one"), (disabled, "two")] {
+        store.invite(&eve.id, invitation(TeamRole::Admin, secret)).await.unwrap();
+        store.change_user(&ada.id, &eve.id, change).await.unwrap();
+        assert_eq!(store.open_invitation(&hash(secret)).await.unwrap(), None);
+        assert_eq!(store.invitations().await.unwrap(), []);
+        // Otherwise she would come back under another name.
+        assert!(store.accept(&hash(secret), new_user("Eva", None)).await.unwrap().is_none());
+        store.change_user(&ada.id, &eve.id, again.clone()).await.unwrap();
+        let info = store.open_invitation(&hash(secret)).await.unwrap().unwrap();
+        store.withdraw_invitation(&ada.id, &info.id).await.unwrap();
+    }
+}
+
 async fn the_last_admin_stays_one(store: &dyn PeopleStore) {
     let ada = user(store, "Ada", TeamRole::Admin).await;
     let bob = user(store, "Bob", TeamRole::Member).await;
@@ -136,6 +158,8 @@ async fn a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled(
     let scopes = vec![Scope::Chat, Scope::Admin];
     assert_eq!(known.credential, Credential::Token { id: info.id.clone(), scopes });
     assert_eq!(known.user, bob);
+    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    assert!(known.good_for <= day && known.good_for > day / 2, "{known:?}");
     let listed = store.tokens(Some(&bob.id)).await.unwrap();
     assert!(listed.iter().any(|listed| listed.id == info.id && listed.used.is_some()));
     // A token is not a browser, whatever cookie it stands in.
@@ -172,7 +196,10 @@ async fn a_browser_is_logged_in_until_it_logs_out(store: &dyn PeopleStore) {
     assert!(store.end_browser(&hash("one")).await.unwrap());
     assert!(!store.end_browser(&hash("one")).await.unwrap());
     assert!(store.by_browser(&hash("one")).await.unwrap().is_none());
-    assert_eq!(store.by_browser(&hash("two")).await.unwrap().unwrap().user, bob);
+    let known = store.by_browser(&hash("two")).await.unwrap().unwrap();
+    assert_eq!(known.user, bob);
+    let minute = std::time::Duration::from_secs(60);
+    assert!(known.good_for <= minute && known.good_for > minute / 2, "{known:?}");
     // One who was disabled has to log in again afterwards.
     let disabled = |is| UserChange { is_disabled: Some(is), ..UserChange::default() };
     store.change_user(&ada.id, &bob.id, disabled(true)).await.unwrap();

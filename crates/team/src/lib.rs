@@ -17,6 +17,7 @@ mod memory;
 pub mod oidc;
 mod people;
 mod provider_key;
+mod removed_session;
 mod role;
 mod sealing;
 mod secret;
@@ -35,6 +36,7 @@ pub use people::{
     BROWSER_SECONDS, Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share,
 };
 pub use provider_key::{KeptKey, KeyOwner, ProviderKey};
+pub use removed_session::{RemovedSession, RemovedSpending};
 pub use role::{Scope, TeamRole};
 pub use sealing::{InvalidMasterKey, MasterKeys, NotUnsealed, Sealed};
 pub use secret::{NoRandomness, SecretHash, SecretKind, SecretText};

@@ -5,15 +5,16 @@ mod belongings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 
 use crate::people::{Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share};
 use crate::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
-    InvitationInfo, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PlacedEntry, Sealed,
-    SecretHash, SessionAccess, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
+    InvitationInfo, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PlacedEntry,
+    RemovedSession, RemovedSpending, Sealed, SecretHash, SessionAccess, TeamRole, TokenInfo, User,
+    UserChange, UserId, Visibility,
 };
 
 const SECOND_MS: i64 = 1000;
@@ -42,6 +43,7 @@ struct State {
     attempts: BTreeMap<SecretHash, (KeptAttempt, i64)>,
     shares: BTreeSet<Share>,
     sessions: BTreeMap<String, SessionAccess>,
+    removed: BTreeMap<String, (RemovedSpending, i64)>,
     budgets: BTreeMap<BudgetScope, f64>,
     keys: BTreeMap<KeyOwner, (Sealed, i64)>,
     audit: Vec<AuditEntry>,
@@ -74,17 +76,25 @@ impl State {
         self.audit.push(AuditEntry { at, user, kind, project, session, subject, detail });
     }
 
-    fn recognised(&self, id: &UserId, credential: Credential) -> Option<Recognised> {
+    /// None if it has ended.
+    fn recognised(&self, id: &UserId, credential: Credential, until: i64) -> Option<Recognised> {
+        let left = u64::try_from(until - self.now()).ok().filter(|left| *left > 0)?;
         let user = self.user(id).ok().filter(|user| !user.is_disabled)?.clone();
         let shares = self.shares.iter().filter(|share| share.user == *id);
         let projects = shares.map(|share| share.project.clone()).collect();
-        Some(Recognised { user, credential, projects })
+        let good_for = Duration::from_millis(left);
+        Some(Recognised { user, credential, projects, good_for })
     }
 
     fn open_invitation(&self, hash: &SecretHash) -> Option<usize> {
-        let now = self.now();
-        let is_it = |one: &KnownInvitation| one.hash == *hash && now < one.info.expires;
+        let is_it = |one: &KnownInvitation| one.hash == *hash && self.is_open(&one.info);
         self.invitations.iter().position(is_it)
+    }
+
+    fn is_open(&self, invitation: &InvitationInfo) -> bool {
+        let is_admin = |user: &User| user.role == TeamRole::Admin && !user.is_disabled;
+        let by = invitation.made_by.as_ref();
+        self.now() < invitation.expires && by.is_none_or(|by| self.user(by).is_ok_and(is_admin))
     }
 
     fn has_admin(&self) -> bool {
@@ -250,6 +260,15 @@ impl PeopleStore for MemoryPeople {
     async fn disown(&self, session: &str) -> Result<(), PeopleError> {
         self.state().sessions.remove(session);
         Ok(())
+    }
+    async fn keep_of_removed(&self, removed: RemovedSession) -> Result<(), PeopleError> {
+        self.state().keep_of_removed(removed);
+        Ok(())
+    }
+    async fn spent_by_removed(&self, since: i64) -> Result<Vec<RemovedSpending>, PeopleError> {
+        let state = self.state();
+        let late = state.removed.values().filter(|(_, at)| *at >= since);
+        Ok(late.map(|(spent, _)| spent.clone()).collect())
     }
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
         let budget = |(scope, usd): (&BudgetScope, &f64)| DayBudget {

@@ -1,11 +1,13 @@
 //! Where users and what belongs to them are kept.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::{
     AuditEntry, AuditFilter, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey, KeyOwner,
-    NewInvitation, NewToken, NewUser, PlacedEntry, Scope, Sealed, SecretHash, SessionAccess,
-    TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
+    NewInvitation, NewToken, NewUser, PlacedEntry, RemovedSession, RemovedSpending, Scope, Sealed,
+    SecretHash, SessionAccess, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 /// How long a browser stays logged in, in seconds: a week.
@@ -59,6 +61,8 @@ pub struct Recognised {
     pub credential: Credential,
     /// The projects that are shared with the user, in order.
     pub projects: Vec<String>,
+    /// How long the token or the login is still good, if nothing ends it before.
+    pub good_for: Duration,
 }
 
 /// That a project is shared with a user.
@@ -139,7 +143,7 @@ pub trait PeopleStore: Send + Sync {
     /// Keeps the invitation for the first admin in place of any earlier one. Answers false, and does nothing, if
     /// there is an admin.
     async fn invite_first_admin(&self, new: NewInvitation) -> Result<bool, PeopleError>;
-    /// The invitations that are open.
+    /// The invitations that are open. One that a user made is open only as long as that user is an admin.
     async fn invitations(&self) -> Result<Vec<InvitationInfo>, PeopleError>;
     /// Takes an invitation back.
     async fn withdraw_invitation(&self, by: &UserId, id: &str) -> Result<(), PeopleError>;
@@ -185,6 +189,10 @@ pub trait PeopleStore: Send + Sync {
     ) -> Result<(), PeopleError>;
     /// A session is gone.
     async fn disown(&self, session: &str) -> Result<(), PeopleError>;
+    /// Keeps what stays of a session that is about to be deleted, in place of what was kept of it before.
+    async fn keep_of_removed(&self, removed: RemovedSession) -> Result<(), PeopleError>;
+    /// What sessions that were deleted since then had spent on that day, by session.
+    async fn spent_by_removed(&self, since: i64) -> Result<Vec<RemovedSpending>, PeopleError>;
 
     /// All budgets, in order.
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError>;

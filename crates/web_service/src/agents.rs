@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 
+use crate::api::EVENT_STREAM;
 use crate::api_error::ApiError;
 use crate::app::{WebApp, respond};
 use crate::credentials::{AccessScope, Proof};
-use crate::event_stream::changed_rights;
 use crate::guard::{Need, Refusal};
 use crate::operation::RequestNotes;
 use crate::response_headers::protect;
@@ -67,7 +67,11 @@ async fn answered(
     let may_approve = caller.may(AccessScope::Approve) && client.hub.may_approve_of(asker);
     let mut response = endpoint.answer(parts, body, may_approve).await;
     protect(response.headers_mut());
-    let Some(room) = room else { return Ok(response) };
+    // Requests of the stateless kind wait for news too.
+    let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENT_STREAM);
+    if room.is_none() && !is_stream {
+        return Ok(response);
+    }
     // The room is taken for as long as the stream is.
     let held = move |frame| {
         let _ = &room;
@@ -84,10 +88,13 @@ async fn answered(
 async fn is_gone(mut hub: HubView, project: String) {
     let mut rights = hub.watch_rights();
     loop {
-        changed_rights(&mut rights).await;
-        match hub.renewed().await {
-            Some(renewed) if renewed.project(Some(&project)).is_ok() => hub = renewed,
-            _ => return,
+        rights.changed().await;
+        let again = hub.watch_rights();
+        let Some(renewed) = hub.renewed().await else { return };
+        if !renewed.has_scope(AccessScope::Mcp) || renewed.project(Some(&project)).is_err() {
+            return;
         }
+        rights = again.until_end_of(&renewed);
+        hub = renewed;
     }
 }

@@ -393,7 +393,7 @@ impl WebApp {
             return Ok((judged, Viewer::Stranger));
         };
         let judged = admitted(request, page, Some(Caller::of_team(&known)), need);
-        let viewer = TeamViewer { team: Arc::clone(team), known, shown };
+        let viewer = TeamViewer::new(Arc::clone(team), known, shown);
         Ok((judged, Viewer::User(Arc::new(viewer))))
     }
 

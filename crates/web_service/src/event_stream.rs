@@ -29,7 +29,7 @@ use crate::app::WebApp;
 use crate::cursor::{EventCursor, MAX_FOLLOWED};
 use crate::feed::{Batch, Known};
 use crate::hub::{HubChanges, SessionFeed};
-use crate::view::HubView;
+use crate::view::{HubView, RightsWatch};
 
 /// How often a client hears something even if nothing happens. It is an event and not a comment, which
 /// a page cannot see: a page that hears nothing for longer connects again.
@@ -40,8 +40,8 @@ pub(crate) struct EventStream {
     hub: HubView,
     closing: CancellationToken,
     signal: watch::Receiver<HubChanges>,
-    /// Tells when the client may see something else; none without a team.
-    rights: Option<watch::Receiver<i64>>,
+    /// Tells when the client may see something else.
+    rights: RightsWatch,
     cursor: EventCursor,
     follows_all: bool,
     followed: Vec<FollowedSession>,
@@ -128,6 +128,9 @@ impl EventStream {
             return Some(event(Some(&self.cursor), "hello", &hello));
         }
         loop {
+            if self.rights.has_changed() {
+                self.look_anew().await?;
+            }
             // What changes from here on wakes the wait below.
             let standing = Some(self.signal.borrow_and_update().standing);
             if self.standing != standing {
@@ -147,7 +150,7 @@ impl EventStream {
             tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return None,
-                () = changed_rights(&mut self.rights) => self.look_anew().await?,
+                () = self.rights.changed() => self.look_anew().await?,
                 changed = self.signal.changed() => changed.ok()?,
                 () = sleep_until(self.beat) => {
                     self.beat = Instant::now() + BEAT;
@@ -160,7 +163,10 @@ impl EventStream {
     /// Users may see something else than before: what this one may not see any more is left, and the stream ends if
     /// that is everything.
     async fn look_anew(&mut self) -> Option<()> {
+        // Before the look, so that no change falls in between.
+        let rights = self.hub.watch_rights();
         self.hub = self.hub.renewed().await?;
+        self.rights = rights.until_end_of(&self.hub);
         let mut followed = std::mem::take(&mut self.followed);
         for one in std::mem::take(&mut followed) {
             match self.hub.session(one.feed.id(), SessionAct::Read).await {
@@ -255,17 +261,6 @@ impl EventStream {
             }
         }
         None
-    }
-}
-
-/// Waits until the client may see something else than before.
-pub(crate) async fn changed_rights(rights: &mut Option<watch::Receiver<i64>>) {
-    let changed = match rights {
-        Some(rights) => rights.changed().await.is_ok(),
-        None => false,
-    };
-    if !changed {
-        std::future::pending().await
     }
 }
 

@@ -7,6 +7,7 @@
 mod agent_change;
 mod conversation;
 mod desk;
+mod desk_answers;
 mod equal_answers;
 mod hub_checks;
 mod hub_error;
@@ -36,6 +37,7 @@ use crate::operation::{HealthCheck, SessionCounters};
 pub(crate) use agent_change::{AgentChange, AgentNames, PaidSession, SessionTeam};
 pub(crate) use conversation::text_of;
 pub use desk::Desk;
+pub(crate) use desk_answers::{AnswerByHand, name_by_hand};
 use hub_checks::{DirectoryCheck, DrainCheck, StoreCheck};
 pub use hub_error::HubError;
 pub(crate) use live_session::{LiveSession, LiveState, Sent};
@@ -153,7 +155,7 @@ impl SessionHub {
 
     /// Where a user calls tools by hand; the only one, who has no name, without a team.
     pub(crate) fn desk(&self, project: &ServedProject, user: Option<&UserId>) -> Arc<Desk> {
-        project.desk(user, &self.signal)
+        project.desk(user, &self.signal, self.team.get())
     }
 
     /// Sessions belong to these users from now on.
@@ -388,6 +390,9 @@ impl SessionHub {
         let project = self.project_of(id).await?;
         if let Some(live) = self.live_session(id) {
             live.close().await;
+        }
+        if let Some(team) = self.team() {
+            team.keep_of(&project, id).await?;
         }
         project.parts.store.delete(id).await?;
         self.choices().remove(id);

@@ -18,9 +18,9 @@ use tool_system::Subscription;
 use crate::api::SessionBrief;
 use crate::api_error::ApiError;
 use crate::app::WebApp;
-use crate::event_stream::{BEAT, changed_rights, framed};
+use crate::event_stream::{BEAT, framed};
 use crate::hub::{OpenSession, SessionFeed};
-use crate::view::SessionView;
+use crate::view::{RightsWatch, SessionView};
 
 /// The stream of one client.
 pub(crate) struct LogStream {
@@ -29,8 +29,8 @@ pub(crate) struct LogStream {
     closing: CancellationToken,
     /// Tells of changes of this session.
     changes: watch::Receiver<u64>,
-    /// Tells when the client may see something else; none without a team.
-    rights: Option<watch::Receiver<i64>>,
+    /// Tells when the client may see something else.
+    rights: RightsWatch,
     /// The client has the log up to here.
     sent: u64,
     /// The agent of the session, while it is open here.
@@ -75,6 +75,9 @@ impl LogStream {
     /// The next event; none when the service ends or the session is deleted.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
+            if self.rights.has_changed() {
+                self.look_anew().await?;
+            }
             self.changes.borrow_and_update();
             // A client that connects again is told that there is no such session.
             if self.feed.is_deleted() {
@@ -93,12 +96,7 @@ impl LogStream {
             tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return None,
-                () = changed_rights(&mut self.rights) => {
-                    let hub = self.session.view().renewed().await?;
-                    let session = hub.session(self.feed.id(), SessionAct::Read).await;
-                    // A client that connects again is told that there is no such session.
-                    self.session = session.ok()?;
-                }
+                () = self.rights.changed() => self.look_anew().await?,
                 changed = self.changes.changed() => changed.ok()?,
                 Some(event) = next_activity(&mut self.agent) => {
                     return Some(event_of("activity", None, &*event));
@@ -109,6 +107,17 @@ impl LogStream {
                 }
             }
         }
+    }
+
+    /// The client may see something else than before. None if that is not this session any more: a client that connects
+    /// again is told that there is none.
+    async fn look_anew(&mut self) -> Option<()> {
+        // Before the look, so that no change falls in between.
+        let rights = self.session.view().watch_rights();
+        let hub = self.session.view().renewed().await?;
+        self.rights = rights.until_end_of(&hub);
+        self.session = hub.session(self.feed.id(), SessionAct::Read).await.ok()?;
+        Some(())
     }
 
     /// Listens to the session once it is open, and again when it was opened anew or has another model.

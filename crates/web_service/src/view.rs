@@ -5,6 +5,7 @@
 //! see is asked for together with it ([`HubView::session`]), so that no handler can forget to.
 
 mod project_view;
+mod rights_watch;
 mod session_view;
 mod spending;
 mod team_state;
@@ -16,16 +17,19 @@ use session::ApprovalManager;
 use store::{ListFilter, SessionId, SessionInfo};
 use team::{AuditEntry, AuditKind, Recognised, Relation, SessionAct, TeamRole, UserId, may};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tool_system::ToolExecutor;
 
+use crate::credentials::{AccessScope, Caller};
 use crate::hub::{
     HubChanges, HubError, OpenSession, QuestionElsewhere, ServedProject, SessionFeed, SessionHub,
 };
 
 pub(crate) use project_view::{ProjectView, SessionPlan};
+pub(crate) use rights_watch::RightsWatch;
 pub(crate) use session_view::SessionView;
 pub use team_state::TeamAccess;
-pub(crate) use team_state::{ShownSecret, TeamState};
+pub(crate) use team_state::{Projects, ShownSecret, TeamState, logged_entry};
 
 /// Who looks.
 #[derive(Clone)]
@@ -44,9 +48,16 @@ pub(crate) struct TeamViewer {
     pub(crate) known: Recognised,
     /// What the client has shown, by which it is recognised again.
     pub(crate) shown: ShownSecret,
+    /// When that ends.
+    until: Instant,
 }
 
 impl TeamViewer {
+    pub(crate) fn new(team: Arc<TeamState>, known: Recognised, shown: ShownSecret) -> Self {
+        let until = Instant::now() + known.good_for;
+        Self { team, known, shown, until }
+    }
+
     pub(crate) fn id(&self) -> &UserId {
         &self.known.user.id
     }
@@ -89,12 +100,14 @@ impl HubView {
         self.hub.signal().watch()
     }
 
-    /// Tells when users may see or do something else than before; none without a team.
-    pub(crate) fn watch_rights(&self) -> Option<watch::Receiver<i64>> {
-        match &self.viewer {
-            Viewer::User(user) => Some(user.team.rights()),
-            Viewer::Only | Viewer::Stranger => None,
-        }
+    /// Tells when the client may see or do something else than before.
+    pub(crate) fn watch_rights(&self) -> RightsWatch {
+        RightsWatch::new(self.user().map(|user| (user.team.rights(), user.until)))
+    }
+
+    /// Whether the client, a user of the team, may use the service for this.
+    pub(crate) fn has_scope(&self, scope: AccessScope) -> bool {
+        self.user().is_some_and(|user| Caller::of_team(&user.known).may(scope))
     }
 
     /// The user of the team that looks.
@@ -295,11 +308,27 @@ impl HubView {
         }
     }
 
+    /// Whether nothing is done that only one user wants.
+    pub(crate) fn needs_two_users(&self) -> bool {
+        self.user().is_some_and(|user| user.team.four_eyes())
+    }
+
     /// Whether the client may make a rule that lets equal calls of all users pass. Where two have to agree, a rule
     /// would let the one who made it pass alone later.
     pub(crate) fn may_rule(&self) -> bool {
         let Some(user) = self.user() else { return true };
-        user.role() == TeamRole::Admin || !user.team.four_eyes()
+        user.role() == TeamRole::Admin || !self.needs_two_users()
+    }
+
+    /// The sessions whose answers the audit shows, by project: of all, whichever replica serves them. For admins only.
+    pub(crate) async fn audited_projects(&self) -> Result<Projects, HubError> {
+        let admin = self.user().filter(|user| user.role() == TeamRole::Admin);
+        let admin = admin.ok_or(HubError::NotAllowed)?;
+        let served = self.hub.projects().iter();
+        let served = served.map(|served| (served.name.clone(), Arc::clone(&served.parts.store)));
+        let mut all: Projects = served.collect();
+        all.extend(admin.team.other_projects(&self.hub).await?);
+        Ok(all)
     }
 
     /// Notes what the client has done, where nothing else keeps it. Without a team there is no audit.
@@ -327,8 +356,7 @@ impl HubView {
     pub(crate) async fn renewed(&self) -> Option<Self> {
         let Viewer::User(user) = &self.viewer else { return Some(self.clone()) };
         let known = user.team.recognised(&user.shown).await.ok().flatten()?;
-        let (team, shown) = (Arc::clone(&user.team), user.shown.clone());
-        let user = TeamViewer { team, known, shown };
+        let user = TeamViewer::new(Arc::clone(&user.team), known, user.shown.clone());
         let viewer = Viewer::User(Arc::new(user));
         Some(Self { hub: Arc::clone(&self.hub), viewer })
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use store::{PostgresDatabase, PostgresOptions, Store};
+use store::{PostgresDatabase, PostgresOptions};
 use team::oidc::{ClientSecret, OidcProvider, OidcSettings};
 use team::{MasterKeys, TeamRole};
 use tokio_util::sync::CancellationToken;
@@ -100,7 +100,7 @@ struct UserArgs {
     #[arg(long, value_name = "ROLE", requires = "oidc_issuer")]
     new_users: Option<TeamRole>,
     /// The user who asks for a call may not approve it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "yes")]
     two_users: bool,
 }
 
@@ -153,7 +153,7 @@ async fn served(args: &ServeArgs, stop: &StopSignal) -> anyhow::Result<()> {
         let served = served_project(args, named, project, (&database, &log.lines), &projects);
         projects.push(served.await?);
     }
-    let access = access(&args.users, &site.url(), &database, &projects).await?;
+    let access = access(&args.users, &site.url(), &database)?;
     let drain_time = Duration::from_secs(args.drain_seconds);
     let replica = ReplicaOptions { exchange: Arc::new(database.clone()), drain_time };
     let hub = SessionHub::shared(projects, replica);
@@ -194,12 +194,7 @@ async fn removing(
 }
 
 /// Who may do what: the users in the database.
-async fn access(
-    args: &UserArgs,
-    url: &str,
-    database: &PostgresDatabase,
-    served: &[ServedProject],
-) -> anyhow::Result<TeamAccess> {
+fn access(args: &UserArgs, url: &str, database: &PostgresDatabase) -> anyhow::Result<TeamAccess> {
     let oidc = match (&args.oidc_issuer, &args.oidc_client) {
         (Some(issuer), Some(client_id)) => Some(OidcProvider::new(OidcSettings {
             issuer: issuer.clone(),
@@ -213,16 +208,12 @@ async fn access(
     };
     let master_keys = environment::variable(MASTER_KEYS);
     let master_keys = master_keys.map(|text| MasterKeys::parse(&text)).transpose();
-    let others = database.projects().await?.into_iter();
-    let others = others.filter(|name| served.iter().all(|served| served.name != *name));
     Ok(TeamAccess {
         people: Arc::new(database.clone()),
         oidc,
         master_keys: master_keys.with_context(|| format!("{MASTER_KEYS} cannot be used"))?,
         who_asks_may_not_approve: args.two_users,
-        other_projects: others
-            .map(|name| (name.clone(), Arc::new(database.store(&name)) as Arc<dyn Store>))
-            .collect(),
+        all_projects: Some(Arc::new(database.clone())),
     })
 }
 
@@ -240,7 +231,8 @@ async fn served_project(
     let scope = Scope { root: Some(named.root.clone()), vocabulary, role };
     let worktrees = args.worktrees.then(|| {
         let (approval, flags) = (args.approval.clone(), args.model.layer());
-        SessionWorktrees::new(scope.clone(), approval, flags, Arc::clone(log))
+        let home = format!("{} of {}", named.name, database.place());
+        SessionWorktrees::new(scope.clone(), approval, flags, Arc::clone(log), home)
     });
     let serving = ServedRoot {
         root: named.root.clone(),
@@ -257,6 +249,22 @@ async fn served_project(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    #[test]
+    fn an_approver_that_says_yes_to_all_is_not_a_second_user() {
+        let read = |flags: &[&str]| {
+            let line = ["serve", "--project", "app=."].iter().chain(flags);
+            <Line as clap::Parser>::try_parse_from(line).map(|line| line.args.users.two_users)
+        };
+        assert!(read(&["--two-users"]).unwrap());
+        assert!(read(&["--yes"]).is_ok() && read(&["--two-users", "--yes"]).is_err());
+    }
 
     #[test]
     fn a_project_has_a_plain_name_and_a_directory() {

@@ -12,8 +12,8 @@ use super::write::storable;
 use crate::call_reader::KINDS;
 use crate::counting::{CountedRow, Counting, DecidedRow, STEP_ENTRIES, VERSION};
 use crate::{
-    DayStats, DaysFilter, DecisionFilter, LoggedDecision, SessionId, Stats, StatsFilter, decision,
-    stats_query,
+    DayStats, DaysFilter, DecisionFilter, LoggedDecision, SessionCost, SessionId, Stats,
+    StatsFilter, decision, stats_query,
 };
 
 /// All questions of a transaction are about the same moment.
@@ -33,6 +33,16 @@ pub(super) async fn stats(
     let sessions = wanted.rows(&mut tx, &stats_query::sessions()).await?;
     tx.commit().await?;
     stats_query::stats(&groups, &words, &sessions)
+}
+
+pub(super) async fn spent(
+    store: &PostgresStore,
+    filter: &StatsFilter,
+) -> Result<Vec<SessionCost>, sqlx::Error> {
+    let wanted = PostgresSelection::new(store, filter.since, filter.sessions.as_deref());
+    let mut conn = store.inner.pool.acquire().await?;
+    wanted.catch_up(&mut conn).await?;
+    stats_query::spent(&wanted.rows(&mut conn, stats_query::SPENT).await?)
 }
 
 pub(super) async fn days(
@@ -58,15 +68,16 @@ pub(super) async fn decisions(
     let mut conn = store.inner.pool.acquire().await?;
     PostgresSelection::new(store, filter.since, None).catch_up(&mut conn).await?;
     let (at, session, sequence) = filter.behind.clone().unwrap_or((i64::MAX, String::new(), 0));
-    let query = decision::query(INHERITED, "AND decided.project = $8");
+    let query = decision::query(INHERITED, "AND decided.project = $9");
     let query = sqlx::query(AssertSqlSafe(query))
         .bind(filter.since.unwrap_or(i64::MIN))
         .bind(filter.before.unwrap_or(i64::MAX))
         .bind(filter.by.as_deref().map(storable))
         .bind(at)
-        .bind(session)
+        .bind(storable(&session))
         .bind(sequence)
         .bind(i64::from(filter.limit))
+        .bind(filter.leaving.as_ref().map(SessionId::as_str))
         .bind(&*store.project);
     let rows = query.fetch_all(&mut *conn).await?;
     rows.iter().map(|row| LoggedDecision::from_row(row)).collect()
@@ -99,7 +110,7 @@ impl<'a> PostgresSelection<'a> {
             "WITH wanted AS MATERIALIZED (SELECT id, updated, coalesce(title, opening) AS title, \
              {INHERITED} AS inherited FROM sessions AS own WHERE {}), \
              seen AS (SELECT counted.* FROM wanted JOIN counted ON session = id \
-             WHERE sequence > inherited AND at >= $1) {question}",
+             WHERE sequence > inherited AND at >= $1 AND what <> 'forked') {question}",
             Self::CONDITION
         );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(self.since).bind(self.only.as_deref());

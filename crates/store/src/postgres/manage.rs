@@ -11,6 +11,7 @@ use super::partitions::make_for;
 use super::read::{inspect_session, not_found};
 use super::write::{EventColumns, Said, append, storable};
 use crate::find::{MIN_ID_PIECE, the_one};
+use crate::heirs::{ForkOf, heirs};
 use crate::inspection::{Inspection, Problem};
 use crate::jsonl::{self, Header};
 use crate::row::{Row, number};
@@ -48,24 +49,31 @@ pub(super) async fn create_as(
     let events = std::iter::once(SessionEvent::Opened(first)).chain(events).collect();
     let entries = number(events, 0, store.inner.now());
     let rows = entries.iter().map(|entry| Row::new(entry.sequence, entry.at, &entry.event));
-    insert_as(store, id, &rows.collect::<Result<Vec<_>, _>>()?).await?;
+    insert_as(store, id, &rows.collect::<Result<Vec<_>, _>>()?, None).await?;
     Ok(entries)
 }
 
 /// Writes a session under a new id.
 async fn insert(store: &PostgresStore, rows: &[Row]) -> Result<SessionId, StoreError> {
     let id = store.inner.new_id()?;
-    insert_as(store, &id, rows).await?;
+    insert_as(store, &id, rows, None).await?;
     Ok(id)
 }
 
-/// Tried again if it is not known whether it was done: then it is there already.
-async fn insert_as(store: &PostgresStore, id: &SessionId, rows: &[Row]) -> Result<(), StoreError> {
+/// Tried again if it is not known whether it was done: then it is there already. The session that it is a fork of must
+/// be there.
+async fn insert_as(
+    store: &PostgresStore,
+    id: &SessionId,
+    rows: &[Row],
+    origin: Option<&SessionId>,
+) -> Result<(), StoreError> {
     let mut tries = 0..TRIES;
     loop {
         let is_first = tries.next() == Some(0);
-        match insert_once(store, id, rows).await {
+        match insert_once(store, id, rows, origin).await {
             Ok(()) => break,
+            Err(sqlx::Error::RowNotFound) => return Err(not_found(origin.unwrap_or(id))),
             Err(error) if is_lost_connection(&error) && !tries.is_empty() => {}
             Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
                 if is_first {
@@ -85,10 +93,17 @@ async fn insert_once(
     store: &PostgresStore,
     id: &SessionId,
     rows: &[Row],
+    origin: Option<&SessionId>,
 ) -> Result<(), sqlx::Error> {
     make_for(&store.inner, id).await?;
     let mut conn = store.inner.pool.acquire().await?;
     let mut tx = conn.begin().await?;
+    if let Some(origin) = origin {
+        // It is not removed meanwhile: whoever removes it must see this fork.
+        let lock = "SELECT 1 FROM sessions WHERE id = $1 AND project = $2 FOR KEY SHARE";
+        let lock = sqlx::query(lock).bind(origin.as_str()).bind(&*store.project);
+        lock.fetch_one(&mut *tx).await?;
+    }
     if let Some(SummaryOfRows { span, opened, summary }) = SummaryOfRows::new(rows) {
         put_summary(&mut tx, (&store.project, id), span, &opened, &summary, "").await?;
     }
@@ -127,14 +142,14 @@ pub(super) async fn insert_rows(
     Ok(())
 }
 
-/// Replaces the summary of a session, and leaves its lease alone.
+/// Replaces the summary of a session, and leaves alone its lease, and which session counts what both have: that may be
+/// another one than the log says.
 pub(super) const REPLACING: &str = "ON CONFLICT (id) DO UPDATE SET created = excluded.created, \
     updated = excluded.updated, last = excluded.last, turns = excluded.turns, \
     title = excluded.title, opening = excluded.opening, root = excluded.root, \
     provider = excluded.provider, model = excluded.model, role = excluded.role, \
     state = excluded.state, input = excluded.input, output = excluded.output, \
-    cache_read = excluded.cache_read, cache_write = excluded.cache_write, cost = excluded.cost, \
-    forked_from = excluded.forked_from, forked_at = excluded.forked_at";
+    cache_read = excluded.cache_read, cache_write = excluded.cache_write, cost = excluded.cost";
 
 /// Writes the summary of a session. `conflict` says what to do if there is one.
 pub(super) async fn put_summary(
@@ -272,7 +287,29 @@ pub(super) async fn remove(conn: &mut PgConnection, id: &SessionId) -> Result<()
         let sql = format!("DELETE FROM {table} WHERE session = $1");
         sqlx::query(AssertSqlSafe(sql)).bind(id.as_str()).execute(&mut *conn).await?;
     }
+    replace_by_forks(conn, id).await?;
     sqlx::query("DELETE FROM sessions WHERE id = $1").bind(id.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// Its forks count for what they have in common with a session that goes.
+async fn replace_by_forks(conn: &mut PgConnection, id: &SessionId) -> Result<(), sqlx::Error> {
+    let forks = "SELECT fork.id, fork.forked_at FROM sessions AS own JOIN sessions AS fork \
+                 ON fork.forked_from = own.id AND fork.project = own.project \
+                 WHERE own.id = $1 AND fork.forked_at IS NOT NULL ORDER BY fork.id FOR UPDATE OF fork";
+    let forks = sqlx::query_as(forks).bind(id.as_str()).fetch_all(&mut *conn).await?;
+    if forks.is_empty() {
+        return Ok(());
+    }
+    let origin = "SELECT forked_from, forked_at FROM sessions \
+                  WHERE id = $1 AND forked_from IS NOT NULL AND forked_at IS NOT NULL";
+    let origin: Option<ForkOf> =
+        sqlx::query_as(origin).bind(id.as_str()).fetch_optional(&mut *conn).await?;
+    for (fork, of) in heirs(origin.as_ref(), forks) {
+        let (from, at) = of.unzip();
+        let place = "UPDATE sessions SET forked_from = $2, forked_at = $3 WHERE id = $1";
+        sqlx::query(place).bind(fork).bind(from).bind(at).execute(&mut *conn).await?;
+    }
     Ok(())
 }
 
@@ -282,7 +319,10 @@ pub(super) async fn fork(
     at: Option<u64>,
 ) -> Result<SessionId, StoreError> {
     let inspection = inspection(store, id).await?;
-    insert(store, &copied::forked(id, inspection, at, store.inner.now())?).await
+    let rows = copied::forked(id, inspection, at, store.inner.now())?;
+    let made = store.inner.new_id()?;
+    insert_as(store, &made, &rows, Some(id)).await?;
+    Ok(made)
 }
 
 pub(super) async fn export(store: &PostgresStore, id: &SessionId) -> Result<String, StoreError> {
@@ -307,6 +347,6 @@ pub(super) async fn import_as(
     text: &str,
 ) -> Result<Imported, StoreError> {
     let (rows, damage) = copied::imported(text, store.inner.now())?;
-    insert_as(store, &id, &rows).await?;
+    insert_as(store, &id, &rows, None).await?;
     Ok(Imported { id, damage })
 }

@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(3, "003_questions"),
     migration!(100, "100_people"),
     migration!(101, "101_audit_pages"),
+    migration!(102, "102_removed_sessions"),
 ];
 
 /// Replicas that start together take turns. The number is ours among all that use the database.

@@ -145,15 +145,22 @@ async fn remove_partition(
 ) -> Result<Option<u64>, sqlx::Error> {
     let mut tx = conn.begin().await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *tx).await?;
-    let lock = format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE");
-    sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut *tx).await?;
     let (from, to) = (month.first_id(), month.plus(1).first_id());
-    let all = "SELECT id FROM sessions WHERE id >= $1 AND id < $2 FOR UPDATE";
+    // In the order of an append: it locks its session, then the table that it writes to.
+    let all = "SELECT id FROM sessions WHERE id >= $1 AND id < $2 ORDER BY id FOR UPDATE";
     let all = sqlx::query_scalar(all).bind(from.as_str()).bind(to.as_str());
     let all: Vec<String> = all.fetch_all(&mut *tx).await?;
     let sql = format!("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ANY($2) AND {})", stays());
     let stay = sqlx::query_scalar(AssertSqlSafe(sql)).bind(i32::try_from(days).unwrap_or(i32::MAX));
     if stay.bind(&all).fetch_one(&mut *tx).await? {
+        return Ok(None);
+    }
+    let lock = format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE");
+    sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut *tx).await?;
+    // A session may have been copied into the month until now.
+    let now = "SELECT count(*) FROM sessions WHERE id >= $1 AND id < $2";
+    let now = sqlx::query_scalar::<_, i64>(now).bind(from.as_str()).bind(to.as_str());
+    if usize::try_from(now.fetch_one(&mut *tx).await?) != Ok(all.len()) {
         return Ok(None);
     }
     sqlx::raw_sql(AssertSqlSafe(format!("DROP TABLE {name}"))).execute(&mut *tx).await?;

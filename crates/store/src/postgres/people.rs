@@ -9,8 +9,8 @@ use sqlx::{PgConnection, Postgres, Transaction};
 use team::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
     InvitationInfo, KeptAttempt, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PeopleError,
-    PeopleStore, PlacedEntry, Recognised, Sealed, SecretHash, SessionAccess, Share, TeamRole,
-    TokenInfo, User, UserChange, UserId, Visibility,
+    PeopleStore, PlacedEntry, Recognised, RemovedSession, RemovedSpending, Sealed, SecretHash,
+    SessionAccess, Share, Spending, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
 };
 
 use super::PostgresDatabase;
@@ -216,6 +216,12 @@ impl PeopleStore for PostgresDatabase {
         let disown = "DELETE FROM session_owners WHERE session = $1";
         let done = sqlx::query(disown).bind(session).execute(self.pool()).await;
         self.told(done.map(|_| ()).map_err(Into::into))
+    }
+    async fn keep_of_removed(&self, removed: RemovedSession) -> Result<(), PeopleError> {
+        self.told(self.kept_of_removed(removed).await)
+    }
+    async fn spent_by_removed(&self, since: i64) -> Result<Vec<RemovedSpending>, PeopleError> {
+        self.told(self.removed_since(since).await)
     }
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
         self.told(self.all_budgets().await)

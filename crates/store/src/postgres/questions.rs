@@ -92,8 +92,8 @@ impl QuestionBoard for PostgresDatabase {
     }
 
     async fn take_answer(&self, number: i64) -> Result<Option<Value>, StoreError> {
-        let take = "UPDATE questions SET state = 'taken' \
-                    WHERE number = $1 AND state = 'answered' AND replica = $2 RETURNING answer";
+        let take = "UPDATE questions SET state = 'taken' WHERE number = $1 \
+                    AND state IN ('answered', 'taken') AND replica = $2 RETURNING answer";
         let take = sqlx::query_scalar(take).bind(number).bind(self.inner.presence.id());
         let answer: Option<Option<String>> =
             self.bounded(TELLING, take.fetch_optional(&self.inner.pool)).await?;

@@ -35,7 +35,7 @@ const MOST_CONFLICTS: usize = 50;
 const APPEND: &str = "\
     WITH items AS (SELECT number FROM inbox \
         WHERE session = $1 AND number = ANY($26) AND state = 'waiting' FOR UPDATE), \
-    head AS (UPDATE sessions SET last = $6, updated = $7, turns = turns + $8, \
+    head AS (UPDATE sessions SET last = $6, updated = greatest(updated, $7), turns = turns + $8, \
         title = COALESCE($9, title), opening = COALESCE(opening, $10), \
         provider = COALESCE($11, provider), model = COALESCE($12, model), \
         role = COALESCE($13, role), state = COALESCE($14, state), input = input + $15, \

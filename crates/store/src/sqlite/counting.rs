@@ -11,8 +11,8 @@ use crate::call_reader::KINDS;
 use crate::counting::{Counting, STEP_ENTRIES, VERSION};
 use crate::event_data::EventData;
 use crate::{
-    DayStats, DaysFilter, DecisionFilter, LoggedDecision, SessionId, Stats, StatsFilter,
-    StoreError, decision, stats_query,
+    DayStats, DaysFilter, DecisionFilter, LoggedDecision, SessionCost, SessionId, Stats,
+    StatsFilter, StoreError, decision, stats_query,
 };
 
 const DOING: &str = "reading what was done";
@@ -53,6 +53,18 @@ pub(super) async fn stats(inner: &Inner, filter: &StatsFilter) -> Result<Stats, 
     done.map_err(|error| db.error(DOING, &error))
 }
 
+pub(super) async fn spent(
+    inner: &Inner,
+    filter: &StatsFilter,
+) -> Result<Vec<SessionCost>, StoreError> {
+    let wanted = SqliteSelection::new(filter.since, filter.sessions.as_deref());
+    wanted.catch_up(inner).await?;
+    let db = &mut *inner.db.lock().await;
+    let rows = wanted.rows(&mut db.conn, stats_query::SPENT).await;
+    let spent = rows.and_then(|rows| stats_query::spent(&rows));
+    spent.map_err(|error| db.error(DOING, &error))
+}
+
 pub(super) async fn days(inner: &Inner, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {
     let wanted = SqliteSelection::new(filter.since, filter.sessions.as_deref());
     wanted.catch_up(inner).await?;
@@ -82,7 +94,8 @@ pub(super) async fn decisions(
         .bind(at)
         .bind(session)
         .bind(sequence)
-        .bind(i64::from(filter.limit));
+        .bind(i64::from(filter.limit))
+        .bind(filter.leaving.as_ref().map(SessionId::as_str));
     let rows = query.fetch_all(&mut db.conn).await;
     let read =
         |rows: Vec<SqliteRow>| rows.iter().map(|row| LoggedDecision::from_row(row)).collect();
@@ -119,7 +132,7 @@ impl SqliteSelection {
             "WITH wanted AS MATERIALIZED (SELECT id, updated, coalesce(title, opening) AS title, \
              {INHERITED} AS inherited FROM sessions AS own WHERE {}), \
              seen AS (SELECT counted.* FROM wanted JOIN counted ON session = id \
-             WHERE sequence > inherited AND at >= $1) {question}",
+             WHERE sequence > inherited AND at >= $1 AND what <> 'forked') {question}",
             Self::CONDITION
         );
         let query = sqlx::query(AssertSqlSafe(sql)).bind(self.since).bind(self.only.as_deref());

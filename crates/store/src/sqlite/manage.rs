@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use protocol::{LogEntry, Opened, SessionEvent};
 use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnection;
 
 use super::Inner;
 use super::db::Db;
@@ -13,6 +14,7 @@ use super::write::{append, insert_session};
 use super::{counting, search};
 use crate::copied;
 use crate::find::{MIN_ID_PIECE, the_one};
+use crate::heirs::{ForkOf, heirs};
 use crate::id::now_ms;
 use crate::inspection::Problem;
 use crate::jsonl::{self, Header};
@@ -35,22 +37,32 @@ pub(super) async fn create_as(
     let events = std::iter::once(SessionEvent::Opened(first)).chain(events).collect();
     let entries = number(events, 0, now_ms());
     let rows = entries.iter().map(|entry| Row::new(entry.sequence, entry.at, &entry.event));
-    insert_as(inner, id, &rows.collect::<Result<Vec<_>, _>>()?).await?;
+    insert_as(inner, id, &rows.collect::<Result<Vec<_>, _>>()?, None).await?;
     Ok(entries)
 }
 
 /// Writes a session under a new id.
 async fn insert(inner: &Inner, rows: &[Row]) -> Result<SessionId, StoreError> {
     let id = SessionId::generate()?;
-    insert_as(inner, &id, rows).await?;
+    insert_as(inner, &id, rows, None).await?;
     Ok(id)
 }
 
-async fn insert_as(inner: &Inner, id: &SessionId, rows: &[Row]) -> Result<(), StoreError> {
+/// The session that it is a fork of must be there.
+async fn insert_as(
+    inner: &Inner,
+    id: &SessionId,
+    rows: &[Row],
+    origin: Option<&SessionId>,
+) -> Result<(), StoreError> {
     let mut db = inner.db.lock().await;
     refuse_if_moved(inner, &db)?;
     let done = async {
         let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
+        if let Some(origin) = origin {
+            let known = sqlx::query("SELECT 1 FROM sessions WHERE id = ?").bind(origin.as_str());
+            known.fetch_one(&mut *tx).await?;
+        }
         insert_session(&mut tx, id, rows).await?;
         for (from, to) in copied::gaps(rows) {
             note_gap(&mut tx, id, from, to).await?;
@@ -58,6 +70,9 @@ async fn insert_as(inner: &Inner, id: &SessionId, rows: &[Row]) -> Result<(), St
         tx.commit().await
     };
     let done: Result<(), sqlx::Error> = done.await;
+    if let (Err(sqlx::Error::RowNotFound), Some(origin)) = (&done, origin) {
+        return Err(StoreError::NotFound { text: origin.to_string() });
+    }
     done.map_err(|error| db.error("beginning a session", &error))?;
     db.last.insert(id.clone(), rows.last().map_or(0, |row| row.sequence));
     Ok(())
@@ -65,7 +80,7 @@ async fn insert_as(inner: &Inner, id: &SessionId, rows: &[Row]) -> Result<(), St
 
 /// Records that entries are missing, so that it is reported only once.
 pub(super) async fn note_gap(
-    conn: &mut sqlx::sqlite::SqliteConnection,
+    conn: &mut SqliteConnection,
     id: &SessionId,
     from: u64,
     to: u64,
@@ -132,6 +147,7 @@ async fn remove(db: &mut Db, id: &SessionId) -> Result<(), sqlx::Error> {
     // What is deleted is overwritten, and does not stay in the write-ahead log either.
     sqlx::raw_sql("PRAGMA secure_delete = ON").execute(&mut db.conn).await?;
     let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
+    replace_by_forks(&mut tx, id).await?;
     for query in [
         "DELETE FROM events WHERE session = ?",
         "DELETE FROM damaged WHERE session = ?",
@@ -149,13 +165,33 @@ async fn remove(db: &mut Db, id: &SessionId) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// Its forks count for what they have in common with a session that goes.
+async fn replace_by_forks(conn: &mut SqliteConnection, id: &SessionId) -> Result<(), sqlx::Error> {
+    let forks =
+        "SELECT id, forked_at FROM sessions WHERE forked_from = ? AND forked_at IS NOT NULL";
+    let forks = sqlx::query_as(forks).bind(id.as_str()).fetch_all(&mut *conn).await?;
+    let origin = "SELECT forked_from, forked_at FROM sessions \
+                  WHERE id = ? AND forked_from IS NOT NULL AND forked_at IS NOT NULL";
+    let origin: Option<ForkOf> =
+        sqlx::query_as(origin).bind(id.as_str()).fetch_optional(&mut *conn).await?;
+    for (fork, of) in heirs(origin.as_ref(), forks) {
+        let (from, at) = of.unzip();
+        let place = "UPDATE sessions SET forked_from = ?, forked_at = ? WHERE id = ?";
+        sqlx::query(place).bind(from).bind(at).bind(fork).execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
 pub(super) async fn fork(
     inner: &Inner,
     id: &SessionId,
     at: Option<u64>,
 ) -> Result<SessionId, StoreError> {
     let inspection = inspect_session(&mut *inner.db.lock().await, id).await?;
-    insert(inner, &copied::forked(id, inspection, at, now_ms())?).await
+    let rows = copied::forked(id, inspection, at, now_ms())?;
+    let made = SessionId::generate()?;
+    insert_as(inner, &made, &rows, Some(id)).await?;
+    Ok(made)
 }
 
 pub(super) async fn export(inner: &Inner, id: &SessionId) -> Result<String, StoreError> {
@@ -190,6 +226,6 @@ pub(super) async fn import_as(
     if known.is_some() {
         return Err(StoreError::Exists { session: id });
     }
-    insert_as(inner, &id, &rows).await?;
+    insert_as(inner, &id, &rows, None).await?;
     Ok(Imported { id, damage })
 }

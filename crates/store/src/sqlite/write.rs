@@ -19,7 +19,7 @@ const ROWS_PER_STATEMENT: usize = 50;
 const DOING: &str = "writing to the session";
 
 /// If another process has the lease, no row is changed, and so none is inserted below.
-const UPDATE: &str = "UPDATE sessions SET last = ?, updated = ?, turns = turns + ?, \
+const UPDATE: &str = "UPDATE sessions SET last = ?, updated = max(updated, ?), turns = turns + ?, \
     title = COALESCE(?, title), opening = COALESCE(opening, ?), \
     provider = COALESCE(?, provider), model = COALESCE(?, model), role = COALESCE(?, role), \
     state = COALESCE(?, state), input = input + ?, output = output + ?, \
@@ -174,7 +174,8 @@ pub(super) async fn insert_session(
     Ok(())
 }
 
-/// Writes the summary of a session, whether there is one or not.
+/// Writes the summary of a session, whether there is one or not. Which session counts what both have in common may be
+/// another one by now than the log says.
 pub(super) async fn put_summary(
     conn: &mut SqliteConnection,
     id: &SessionId,
@@ -187,7 +188,9 @@ pub(super) async fn put_summary(
     sqlx::query(
         "INSERT OR REPLACE INTO sessions (id, created, updated, last, turns, title, opening, root, \
          provider, model, role, state, input, output, cache_read, cache_write, cost, forked_from, \
-         forked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         forked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
+         coalesce((SELECT forked_from FROM sessions WHERE id = $1), $18), \
+         coalesce((SELECT forked_at FROM sessions WHERE id = $1), $19))",
     )
     .bind(id.as_str())
     .bind(span.created)

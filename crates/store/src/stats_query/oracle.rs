@@ -32,8 +32,9 @@ impl LogStats {
         for row in log {
             let counts = row.sequence > inherited && row.at >= self.since;
             reader.read(&row.kind, row.at, EventData::Plain(&row.data), &mut |seen| {
-                // Only audits show it.
-                if counts && !matches!(seen, Observation::Decided { .. }) {
+                let is_counted =
+                    !matches!(seen, Observation::Decided { .. } | Observation::Forked { .. });
+                if counts && is_counted {
                     self.stats.count(&info.id, &seen);
                     self.days.count(row.at, &seen);
                 }
@@ -80,8 +81,11 @@ impl StatsCounter {
                 model.usage += usage;
                 add_cost(&mut model.cost_usd, cost);
             }
-            Observation::Failure { settings } => {
-                self.model(&settings.provider, &settings.model).0.failures += 1;
+            Observation::Failure { settings, usage, cost } => {
+                let (model, _) = self.model(&settings.provider, &settings.model);
+                model.failures += 1;
+                model.usage += usage;
+                add_cost(&mut model.cost_usd, cost);
             }
             Observation::Call { tool, error, duration_ms, tokens } => {
                 let (tool, durations) = self.tool(tool);
@@ -102,7 +106,10 @@ impl StatsCounter {
                     ApprovalVerdict::Denied => tool.denied += 1,
                 }
             }
-            Observation::Turn | Observation::Helped { .. } | Observation::Decided { .. } => {}
+            Observation::Turn
+            | Observation::Forked { .. }
+            | Observation::Helped { .. }
+            | Observation::Decided { .. } => {}
         }
     }
 
@@ -115,7 +122,8 @@ impl StatsCounter {
             Observation::Turn => count.turns += 1,
             Observation::Call { .. } => count.calls += 1,
             Observation::Answer { usage, cost, .. }
-            | Observation::Compaction { usage, cost, .. } => {
+            | Observation::Compaction { usage, cost, .. }
+            | Observation::Failure { usage, cost, .. } => {
                 count.usage += usage;
                 add_cost(&mut count.cost, cost);
             }
@@ -181,12 +189,12 @@ fn count_in(day: &mut DayCount, seen: &Observation<'_>) {
             day.usage += usage;
             add_cost(&mut day.cost_usd, cost);
         }
-        Observation::Compaction { usage, cost, .. } => {
+        Observation::Compaction { usage, cost, .. } | Observation::Failure { usage, cost, .. } => {
             day.usage += usage;
             add_cost(&mut day.cost_usd, cost);
         }
         Observation::Turn
-        | Observation::Failure { .. }
+        | Observation::Forked { .. }
         | Observation::Helped { .. }
         | Observation::Asked { .. }
         | Observation::Decided { .. } => {}
@@ -225,7 +233,7 @@ impl DaysCounter {
                 count_in(model, seen);
                 model.working_ms.push(duration_ms);
             }
-            Observation::Compaction { settings, .. } => {
+            Observation::Compaction { settings, .. } | Observation::Failure { settings, .. } => {
                 count_in(stats.models.entry(settings.model.clone()).or_default(), seen);
             }
             _ => {}

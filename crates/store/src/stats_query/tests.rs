@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use protocol::{Compaction, Usage};
 use serde_json::{Value, json};
 
 use super::oracle::LogStats;
@@ -11,7 +12,7 @@ use crate::jsonl::Header;
 use crate::row::Row;
 use crate::{
     DayStats, DaysFilter, DecisionFilter, ListFilter, PostgresDatabase, PostgresOptions, SessionId,
-    SqliteStore, StatsFilter, Store,
+    SqliteStore, Stats, StatsFilter, Store,
 };
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
@@ -43,7 +44,10 @@ fn event((kind, call, tool, more): Choice) -> Value {
                 "cost_usd": cost, "duration_ms": more}),
             )
         }
-        3 => ("model_failed", json!({"kind": "overloaded", "message": "busy"})),
+        3 => (
+            "model_failed",
+            json!({"kind": "overloaded", "message": "busy", "usage": usage, "cost_usd": cost}),
+        ),
         4 => {
             let proposal = json!({"changes": [{"op": "write", "path": "src/a.rs"}]});
             ("approval_asked", json!({"stepId": id, "tool": tool, "proposal": proposal}))
@@ -62,7 +66,11 @@ fn event((kind, call, tool, more): Choice) -> Value {
             let duration = u64::from(more) * 1_000;
             ("call_ended", json!({"call_id": id, "result": result, "duration_ms": duration}))
         }
-        8 => ("compacted", json!({"usage": usage, "cost_usd": cost})),
+        8 => {
+            let (usage, cost_usd) = (serde_json::from_value(usage).unwrap(), cost);
+            let compaction = Compaction { usage, cost_usd, ..Compaction::default() };
+            ("compacted", json!(compaction))
+        }
         9 => {
             let model = ["small", "large"][usize::from(more % 2)];
             ("settings_changed", json!({"provider": "p", "model": model, "role": "actor"}))
@@ -109,12 +117,29 @@ async fn agree(store: &dyn Store, logs: &[(SessionId, Vec<Row>)], filter: &DaysF
     let (stats, days) = expected.finish();
     let DaysFilter { sessions, since, .. } = filter.clone();
     assert_eq!(store.stats(&StatsFilter { sessions, since }).await.unwrap(), stats);
+    if since.is_none() {
+        spent_all(store, &stats).await;
+    }
     let mut told = store.days(filter).await.unwrap();
     for DayStats { all, tools, models, .. } in &mut told {
         let counts = tools.values_mut().chain(models.values_mut()).chain([all]);
         counts.for_each(|count| count.working_ms.sort_unstable());
     }
     assert_eq!(told, days);
+}
+
+/// What the events themselves say was spent, with nothing between them and the sum.
+async fn spent_all(store: &dyn Store, stats: &Stats) {
+    for counted in &stats.sessions {
+        let entries = store.load(&counted.session).await.unwrap().entries;
+        let spent = entries.iter().filter_map(|entry| entry.event.spent());
+        let (mut usage, mut sum) = (Usage::default(), None);
+        for (used, cost) in spent {
+            usage += used;
+            sum = cost.map(|cost| sum.unwrap_or_default() + cost).or(sum);
+        }
+        assert_eq!((counted.usage, counted.cost_usd), (usage, sum));
+    }
 }
 
 async fn holds(store: Arc<dyn Store>, choices: &[Choice], more: &[Choice]) {
@@ -180,7 +205,7 @@ async fn decided(store: Arc<dyn Store>) {
     let answers: Vec<Choice> = (0..20).map(|number| (5, number, 0, number)).collect();
     let id = store.import(&export(&rows(&answers, 1))).await.unwrap().id;
     let fork = store.fork(&id, None).await.unwrap();
-    let filter = DecisionFilter { since: None, before: None, by: None, behind: None, limit: 100 };
+    let filter = DecisionFilter::all(100);
     let all = store.decisions(&filter).await.unwrap();
     assert_eq!(all.len(), answers.len(), "what a fork inherits is shown once");
     assert!(all.iter().all(|it| it.session == id && it.by.as_deref() == Some("ada")), "{fork}");
@@ -219,6 +244,6 @@ async fn decisions_come_in_pages_on_postgresql() {
     let other = opened.store("other");
     other.import(&export(&rows(&[(5, 0, 0, 0)], 1))).await.unwrap();
     decided(Arc::new(opened.store("project"))).await;
-    let filter = DecisionFilter { since: None, before: None, by: None, behind: None, limit: 100 };
+    let filter = DecisionFilter::all(100);
     assert_eq!(other.decisions(&filter).await.unwrap().len(), 1, "each project has its own");
 }

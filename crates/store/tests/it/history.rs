@@ -4,7 +4,7 @@
 //! `TOOLKILN_SOAK_RUNS` says how many runs `soak` makes, and `TOOLKILN_SOAK_SEED` with which one it begins.
 
 mod checker;
-mod random;
+pub(crate) mod random;
 mod writer;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

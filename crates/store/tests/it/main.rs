@@ -7,9 +7,11 @@
 mod backup;
 mod basics;
 mod copying;
+mod counting;
 mod damage;
 mod events;
 mod exchange;
+mod forks;
 mod full_disk;
 mod history;
 mod kill;

@@ -150,3 +150,33 @@ async fn wrong_clocks_of_replicas_decide_nothing() {
         assert!(is_gapless && loaded.entries.len() == 26);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_to_a_month_that_is_being_removed_goes_first() {
+    let Some(server) = testkit::Postgres::shared() else { return };
+    let database = server.database();
+    let (month, at) = MONTHS[0];
+    let options = PostgresOptions::new(database.url(), "a").with_clock(move || at);
+    let replica = replica_with(options).await;
+    let id = replica.store(PROJECT).create(&opened()).await.unwrap();
+    age(&database, &id, 40);
+    // The halves of the statement that appends: first the session, then the table of its month.
+    let mut append = replica.pool().begin().await.unwrap();
+    let head = "UPDATE sessions SET last = 2, written = now() WHERE id = $1";
+    sqlx::query(head).bind(id.as_str()).execute(&mut *append).await.unwrap();
+    let removing = {
+        let replica = replica.clone();
+        tokio::spawn(async move { replica.remove_older_than(30).await })
+    };
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN \
+                 (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
+    while database.sql(waits) == "0" {
+        tokio::task::yield_now().await;
+    }
+    let row = "INSERT INTO events (session, sequence, at, kind, data, checksum) \
+               SELECT session, 2, at, kind, data, checksum FROM events WHERE session = $1";
+    sqlx::query(row).bind(id.as_str()).execute(&mut *append).await.unwrap();
+    append.commit().await.unwrap();
+    assert_eq!(removing.await.unwrap().unwrap(), Removed::default());
+    assert_eq!(places(&database)[id.as_str()], format!("events_{month}"));
+}

@@ -3,7 +3,8 @@
 use super::{hash, user};
 use crate::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, KeyOwner, PeopleError,
-    PeopleStore, PlacedEntry, Sealed, SessionAccess, Share, TeamRole, UserId, Visibility,
+    PeopleStore, PlacedEntry, RemovedSession, RemovedSpending, Sealed, SessionAccess, Share,
+    Spending, TeamRole, UserId, Visibility,
 };
 
 pub(super) async fn a_project_is_shared_with_some_users(store: &dyn PeopleStore) {
@@ -44,6 +45,44 @@ pub(super) async fn a_session_belongs_to_the_user_that_began_it(store: &dyn Peop
     store.disown("s1").await.unwrap();
     assert_eq!(store.access(&ids).await.unwrap(), [unknown.clone(), unknown]);
     assert_eq!(store.access(&[]).await.unwrap(), []);
+}
+
+pub(super) async fn what_was_spent_and_answered_outlives_its_session(store: &dyn PeopleStore) {
+    let ada = user(store, "Ada", TeamRole::Member).await;
+    let now = store.now().await.unwrap();
+    let answer = |at, kind| AuditEntry {
+        at,
+        user: Some(ada.id.clone()),
+        kind,
+        project: Some("web".to_owned()),
+        session: Some("s1".to_owned()),
+        subject: "bash".to_owned(),
+        detail: String::new(),
+    };
+    let answers = vec![answer(now - 5, AuditKind::Approved), answer(now - 9, AuditKind::Denied)];
+    let removed = |session: &str, usd| RemovedSession {
+        session: session.to_owned(),
+        project: "web".to_owned(),
+        owner: Some(ada.id.clone()),
+        at: now,
+        usd,
+        answers: answers.clone(),
+    };
+    // The deletion failed the first time, and the session went on.
+    store.keep_of_removed(removed("s1", 1.0)).await.unwrap();
+    store.keep_of_removed(removed("s1", 2.5)).await.unwrap();
+    let unowned = RemovedSession { owner: None, answers: Vec::new(), ..removed("s2", 0.5) };
+    store.keep_of_removed(unowned).await.unwrap();
+    let spending = |session: &str, user: Option<&UserId>, usd| RemovedSpending {
+        session: session.to_owned(),
+        spending: Spending { user: user.cloned(), project: "web".to_owned(), usd },
+    };
+    let spent = store.spent_by_removed(now).await.unwrap();
+    assert_eq!(spent, [spending("s1", Some(&ada.id), 2.5), spending("s2", None, 0.5)]);
+    assert_eq!(store.spent_by_removed(now + 1).await.unwrap(), []);
+    let kept = store.audit(&AuditFilter::default()).await.unwrap().into_iter();
+    let kept: Vec<AuditEntry> = kept.map(|it| it.entry).filter(|it| it.session.is_some()).collect();
+    assert_eq!(kept, answers);
 }
 
 pub(super) async fn budgets_are_set_and_removed(store: &dyn PeopleStore) {
@@ -157,6 +196,13 @@ pub(super) async fn the_audit_can_be_filtered(store: &dyn PeopleStore) {
     assert_eq!(subjects(store.audit(&limited).await.unwrap()), ["two"]);
     let later = AuditFilter { since: Some(now + 60_000), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&later).await.unwrap()), [""; 0]);
+    let never = AuditFilter { since: Some(i64::MAX), ..AuditFilter::default() };
+    let none = AuditFilter { user: Some(UserId::named("\0")), ..AuditFilter::default() };
+    for filter in [never, none, of("\0")] {
+        assert_eq!(store.audit(&filter).await.unwrap(), [], "{filter:?}");
+    }
+    let all = AuditFilter { since: Some(i64::MIN), before: Some(i64::MAX), ..Default::default() };
+    assert_eq!(store.audit(&all).await.unwrap(), paged);
     let earlier = AuditFilter { before: Some(now - 60_000), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&earlier).await.unwrap()), [""; 0]);
 }

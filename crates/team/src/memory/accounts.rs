@@ -43,13 +43,13 @@ impl State {
         let (info, _) = found?;
         info.used = Some(now);
         let (user, id, scopes) = (info.user.clone(), info.id.clone(), info.scopes.clone());
-        self.recognised(&user, Credential::Token { id, scopes })
+        let until = info.expires;
+        self.recognised(&user, Credential::Token { id, scopes }, until)
     }
 
     pub(super) fn by_browser(&self, hash: &SecretHash) -> Option<Recognised> {
         let (user, expires) = self.browsers.get(hash)?;
-        let is_good = self.now() < *expires;
-        self.recognised(user, Credential::Browser).filter(|_| is_good)
+        self.recognised(user, Credential::Browser, *expires)
     }
 
     pub(super) fn begin_browser(
@@ -140,8 +140,7 @@ impl State {
     }
 
     pub(super) fn invitations(&self) -> Vec<InvitationInfo> {
-        let now = self.now();
-        let open = self.invitations.iter().filter(|one| now < one.info.expires);
+        let open = self.invitations.iter().filter(|one| self.is_open(&one.info));
         open.map(|one| one.info.clone()).collect()
     }
 

@@ -45,6 +45,17 @@ impl State {
         Ok(())
     }
 
+    pub(super) fn keep_of_removed(&mut self, removed: RemovedSession) {
+        let RemovedSession { session, project, owner: user, at, usd, answers } = removed;
+        let is_kept = |entry: &AuditEntry| entry.session.as_ref() == Some(&session);
+        let is_answer = |kind| matches!(kind, AuditKind::Approved | AuditKind::Denied);
+        self.audit.retain(|entry| !(is_kept(entry) && is_answer(entry.kind)));
+        self.audit.extend(answers);
+        let spending = crate::Spending { user, project, usd };
+        let spent = RemovedSpending { session: session.clone(), spending };
+        self.removed.insert(session, (spent, at));
+    }
+
     pub(super) fn set_budget(&mut self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError> {
         let DayBudget { scope, usd_per_day } = budget.checked()?;
         let detail = format!("{usd_per_day} USD a day");

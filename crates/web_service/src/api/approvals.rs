@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session::ApprovalManager;
-use team::{AuditKind, UserId};
+use team::UserId;
 use timeline::safe_text::one_line;
 use tool_system::ToolExecutor;
 
@@ -21,14 +21,12 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{Desk, HubError, OpenSession, QuestionElsewhere};
+use crate::hub::{Desk, HubError, OpenSession, QuestionElsewhere, name_by_hand};
 use crate::route::{Nothing, Request, Route};
 use crate::view::{HubView, ProjectView};
 
 /// Bytes of an answer, which may hold whole files.
 const ANSWER_BODY: usize = 16 * 1024 * 1024;
-/// Says in place of a session that a call by hand asks; the name of the project follows, and for a team the user's.
-const BY_HAND: &str = "project:";
 
 pub(super) fn routes() -> Vec<Route> {
     let one = "/api/approvals/{owner}/{question}";
@@ -234,13 +232,6 @@ impl Owner {
     }
 }
 
-fn name_by_hand(project: &str, user: Option<&UserId>) -> String {
-    match user {
-        Some(user) => format!("{BY_HAND}{project}:{user}"),
-        None => format!("{BY_HAND}{project}"),
-    }
-}
-
 /// Everything that asks and that the client may see.
 async fn owners(hub: &HubView) -> Result<Vec<Owner>, ApiError> {
     let mut open = hub.open_sessions().await;
@@ -381,7 +372,6 @@ async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiErr
         return Ok(Nothing {});
     }
     let settles_equal = response.remember == Some(Remember::Project);
-    let is_approved = response.is_approved();
     let approvals = owner.approvals();
     match (&owner.asks, &approvals) {
         (Asker::Elsewhere(question), _) => hub.answer_elsewhere(question, response).await?,
@@ -390,11 +380,6 @@ async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiErr
             answered.map_err(|error| ApiError::conflict(error.to_string()))?;
         }
         (_, None) => return Err(HubError::AnsweredAlready.into()),
-    }
-    if owner.name.starts_with(BY_HAND) {
-        // No log has it.
-        let kind = if is_approved { AuditKind::Approved } else { AuditKind::Denied };
-        hub.note(kind, &owner.project, &asked.tool, &owner.name).await?;
     }
     if let Some(approvals) = approvals.filter(|_| settles_equal) {
         hub.answer_equal(&approvals, &owner.project, &asked).await;
@@ -406,6 +391,12 @@ async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiErr
 fn check_answer(hub: &HubView, owner: &Owner, response: &ApprovalResponse) -> Result<(), ApiError> {
     if response.is_approved() && !hub.may_approve_of(owner.asker.as_ref()) {
         return Err(ApiError::forbidden("the user who asks may not approve: ask another approver"));
+    }
+    let is_written_anew = response.modified_args.is_some() || !response.modified_files.is_empty();
+    // A yes to what the approver has written would be that of one user alone.
+    if is_written_anew && hub.needs_two_users() {
+        let message = "approvals need two users: say no, and why, in place of writing it anew";
+        return Err(ApiError::forbidden(message));
     }
     if response.remember == Some(Remember::Project) && !hub.may_rule() {
         let message = "only an admin makes rules for a project whose approvals need two users";

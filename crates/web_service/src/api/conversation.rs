@@ -289,6 +289,12 @@ async fn rewind(request: Request<Nothing, RewindBody>) -> Result<RewoundTo, ApiE
         FilesChoice::Restore if !request.may(AccessScope::Tools) => {
             return Err(Refusal::Scope.into());
         }
+        // No other user is asked.
+        FilesChoice::Restore if request.hub.needs_two_users() => {
+            let message =
+                "approvals need two users: keep the files, and have `undo` take changes back";
+            return Err(ApiError::forbidden(message));
+        }
         FilesChoice::Restore => RewindFiles::Restore,
     };
     let session = request.hub.session(&id, SessionAct::Write).await?;

@@ -37,7 +37,13 @@ struct CustomToolList {
 
 async fn list(request: Request<ProjectQuery, Nothing>) -> Result<CustomToolList, ApiError> {
     let project = request.hub.project(request.query.project.as_deref())?;
-    Ok(CustomToolList { tools: project.port().custom_tools() })
+    // In a team, files are for those who may look at them, and for those who decide about these.
+    let sees_files = request.may(AccessScope::Tools) || request.may(AccessScope::Approve);
+    let tools = match request.hub.user() {
+        Some(_) if !sees_files => Vec::new(),
+        _ => project.port().custom_tools(),
+    };
+    Ok(CustomToolList { tools })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use session::{Model, SessionParts};
 use store::SessionId;
 use team::UserId;
 
-use super::{HubError, ServedProject, SessionHub};
+use super::{AnswerByHand, HubError, ServedProject, SessionHub};
 
 /// What is to be different from now on.
 #[derive(Clone, Default)]
@@ -45,6 +45,12 @@ pub(crate) trait SessionTeam: Send + Sync {
 
     /// The user that a session belongs to.
     async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError>;
+
+    /// Notes an answer to a question about a call by hand, before anything is done about it.
+    async fn note_answer(&self, answer: AnswerByHand<'_>) -> Result<(), HubError>;
+
+    /// Keeps what outlives a session that is about to be deleted.
+    async fn keep_of(&self, project: &ServedProject, id: &SessionId) -> Result<(), HubError>;
 
     /// Whether a user may say yes to what this other one has asked for.
     fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool;

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
 
+use super::desk_answers::DeskAnswers;
 use super::{AgentEndpoint, ProjectPort};
 
 /// Calls by hand of a user in a project at a time, those that wait for an answer included.
@@ -27,8 +28,12 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// That of a user; of the only one, who has no name, without a team.
-    pub(super) fn new(user: Option<UserId>, parts: &SessionParts) -> Self {
+    /// That of a user; of the only one, who has no name, without a team. Answers to its questions go to `answers`.
+    pub(super) fn new(
+        user: Option<UserId>,
+        parts: &SessionParts,
+        answers: Option<DeskAnswers>,
+    ) -> Self {
         let mut parts = parts.clone();
         if let Some(user) = &user {
             // What one user has changed by hand is not undone as a change of another.
@@ -38,7 +43,10 @@ impl Desk {
             parts.tools.options.learned_rules = Arc::default();
         }
         // Questions about calls by hand belong to no conversation.
-        let approvals = Arc::new(ApprovalManager::unlogged(parts.approver.clone()));
+        let approvals = Arc::new(match answers {
+            Some(answers) => ApprovalManager::new(Arc::new(answers), parts.approver.clone()),
+            None => ApprovalManager::unlogged(parts.approver.clone()),
+        });
         let executor = parts.tools.executor(ExecutorOptions {
             role: parts.role.clone(),
             approver: approvals.clone(),

@@ -8,8 +8,9 @@ use store::SessionId;
 use team::UserId;
 use tool_system::ProjectTools;
 
+use super::desk_answers::DeskAnswers;
 use super::shared_rules::SharedRules;
-use super::{Desk, HubError, HubSignal, ProjectPort};
+use super::{Desk, HubError, HubSignal, ProjectPort, SessionTeam};
 
 /// A project that is served.
 pub struct ServedProject {
@@ -48,11 +49,20 @@ impl ServedProject {
         Ok(parts)
     }
 
-    /// Where a user calls tools by hand. Its questions are told by `signal`.
-    pub(super) fn desk(&self, user: Option<&UserId>, signal: &HubSignal) -> Arc<Desk> {
+    /// Where a user calls tools by hand. Its questions are told by `signal`, the answers kept by the team.
+    pub(super) fn desk(
+        &self,
+        user: Option<&UserId>,
+        signal: &HubSignal,
+        team: Option<&Arc<dyn SessionTeam>>,
+    ) -> Arc<Desk> {
         let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
-            let desk = Arc::new(Desk::new(user.cloned(), &self.parts));
+            let answers = |(user, team): (&UserId, &Arc<dyn SessionTeam>)| {
+                DeskAnswers::new(Arc::clone(team), &self.name, user)
+            };
+            let answers = user.zip(team).map(answers);
+            let desk = Arc::new(Desk::new(user.cloned(), &self.parts, answers));
             let (mut changes, signal) = (desk.approvals().changes(), signal.clone());
             tokio::spawn(async move {
                 while changes.changed().await.is_ok() {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use protocol::{AgentRole, ErrorCode, ToolError};
 use session::Model;
 use store::{
-    DayStats, DaysFilter, DecisionFilter, FoundMessages, ListFilter, LoggedDecision, SessionId,
-    SessionInfo, Stats, StatsFilter,
+    DayStats, DaysFilter, FoundMessages, ListFilter, SessionId, SessionInfo, Stats, StatsFilter,
 };
 use tool_system::{EntrySummary, History, Limits, ProjectTools, ToolExecutor};
 
@@ -216,17 +215,6 @@ impl ProjectView {
         }
         let written = ListFilter { updated_since: since, ..ListFilter::default() };
         Ok(Some(self.sessions(&written).await?.into_iter().map(|info| info.id).collect()))
-    }
-
-    /// Answers to questions of sessions, for a client that sees all of them.
-    pub(crate) async fn decisions(
-        &self,
-        filter: &DecisionFilter,
-    ) -> Result<Vec<LoggedDecision>, HubError> {
-        if !self.sees_all() {
-            return Err(HubError::NotAllowed);
-        }
-        Ok(self.served.parts.store.decisions(filter).await?)
     }
 
     /// What was changed in the project before an entry: by sessions that the client may see, or by its own hand.

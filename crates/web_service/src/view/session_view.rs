@@ -6,7 +6,7 @@ use context_manager::AgentOptions;
 use protocol::{Content, Rewind};
 use session::{RewindFiles, RewindPoint};
 use store::{SessionId, SessionInfo};
-use team::{UserId, Visibility};
+use team::{AuditKind, UserId, Visibility};
 use tool_system::{ExecutorOptions, History, ToolExecutor};
 
 use super::project_view::history_in;
@@ -139,6 +139,8 @@ impl SessionView {
     pub(crate) async fn delete(&self) -> Result<Option<KeptWorktree>, HubError> {
         let kept = self.view.hub.delete(&self.id).await?;
         if let Some(user) = self.view.user() {
+            let (project, id) = (&self.project.name, self.id.as_str());
+            self.view.note(AuditKind::SessionDeleted, project, id, "").await?;
             user.team.disown(&self.id).await?;
         }
         Ok(kept)

@@ -1,22 +1,26 @@
 //! What was spent today, read from the logs, and what is left of budgets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use store::{StatsFilter, Store};
-use team::{DayBudget, PeopleStore, Spending, UserId, exceeded};
+use store::{SessionCost, StatsFilter};
+use team::{DayBudget, RemovedSpending, Spending, UserId, exceeded};
 
+use super::TeamState;
 use crate::hub::{HubError, SessionHub};
 
 /// Milliseconds of a day. Days of budgets begin at midnight UTC.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
+/// When the day of a moment begins.
+pub(super) fn day_begin(at: i64) -> i64 {
+    at - at.rem_euclid(DAY_MS)
+}
+
 /// Reads what was spent.
 pub(super) struct Ledger<'a> {
     pub(super) hub: &'a SessionHub,
-    /// Projects that are served elsewhere.
-    pub(super) others: &'a [(String, Arc<dyn Store>)],
-    pub(super) people: &'a dyn PeopleStore,
+    pub(super) team: &'a TeamState,
 }
 
 impl Ledger<'_> {
@@ -44,23 +48,30 @@ impl Ledger<'_> {
         Ok(left.reduce(f64::min))
     }
 
-    /// What was spent since midnight, by user and project. The clock is the database's.
+    /// What was spent since midnight, by user and project, also in sessions that were deleted since. The clock is the
+    /// database's.
     pub(super) async fn spent_today(&self) -> Result<Vec<Spending>, HubError> {
-        let now = self.people.now().await?;
-        let filter = StatsFilter { sessions: None, since: Some(now - now.rem_euclid(DAY_MS)) };
+        let people = self.team.people();
+        let since = day_begin(people.now().await?);
+        let filter = StatsFilter { sessions: None, since: Some(since) };
         let served = self.hub.projects().iter();
-        let served = served.map(|served| (served.name.clone(), &served.parts.store));
-        let others = self.others.iter().map(|(name, store)| (name.clone(), store));
+        let served = served.map(|served| (served.name.clone(), Arc::clone(&served.parts.store)));
+        let others = self.team.other_projects(self.hub).await?;
         let mut sums: BTreeMap<(String, Option<UserId>), f64> = BTreeMap::new();
+        let mut counted = HashSet::new();
         for (project, store) in served.chain(others) {
-            let stats = store.stats(&filter).await?;
-            let paid = stats.sessions.iter().filter(|session| session.cost_usd.is_some());
-            let paid: Vec<_> = paid.collect();
+            let paid = store.spent(&filter).await?;
             let ids: Vec<String> = paid.iter().map(|paid| paid.session.to_string()).collect();
-            let owners = self.people.access(&ids).await?;
-            for (session, access) in paid.into_iter().zip(owners) {
-                let sum = sums.entry((project.clone(), access.owner)).or_default();
-                *sum += session.cost_usd.unwrap_or_default();
+            let owners = people.access(&ids).await?;
+            for (SessionCost { usd, .. }, access) in paid.into_iter().zip(owners) {
+                *sums.entry((project.clone(), access.owner)).or_default() += usd;
+            }
+            counted.extend(ids);
+        }
+        for RemovedSpending { session, spending } in people.spent_by_removed(since).await? {
+            // One that is still there was about to be deleted when something failed.
+            if !counted.contains(&session) && spending.usd != 0.0 {
+                *sums.entry((spending.project, spending.user)).or_default() += spending.usd;
             }
         }
         let spending = |((project, user), usd)| Spending { user, project, usd };

@@ -4,20 +4,24 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use protocol::visible;
 use session::Model;
-use store::{SessionId, Store};
+use store::{DecisionFilter, LoggedDecision, ProjectStores, SessionId, StatsFilter, Store};
 use team::oidc::OidcProvider;
 use team::{
     AuditEntry, AuditKind, MasterKeys, PeopleError, PeopleStore, ProviderKey, Recognised,
-    SecretKind, SecretText, SessionAccess, UserId, Visibility,
+    RemovedSession, SecretKind, SecretText, SessionAccess, UserId, Visibility,
 };
 use tokio::sync::watch;
 
-use super::spending::Ledger;
-use crate::hub::{HubError, PaidSession, ServedProject, SessionHub, SessionTeam};
+use super::spending::{Ledger, day_begin};
+use crate::hub::{AnswerByHand, HubError, PaidSession, ServedProject, SessionHub, SessionTeam};
 
 /// What is known of sessions at most; beyond, all of it is asked for again.
 const MOST_KNOWN: usize = 20_000;
+
+/// The sessions of projects, by name.
+pub(crate) type Projects = Vec<(String, Arc<dyn Store>)>;
 
 /// What the service of a team needs beside its sessions.
 pub struct TeamAccess {
@@ -29,8 +33,8 @@ pub struct TeamAccess {
     pub master_keys: Option<MasterKeys>,
     /// Whether the user that has asked for a call may not approve it.
     pub who_asks_may_not_approve: bool,
-    /// Projects that are served by other replicas only, whose costs count for budgets too.
-    pub other_projects: Vec<(String, Arc<dyn Store>)>,
+    /// All projects of the database: those that only other replicas serve count for budgets and the audit too.
+    pub all_projects: Option<Arc<dyn ProjectStores>>,
 }
 
 /// What a client has shown.
@@ -210,8 +214,16 @@ impl TeamState {
         project: &str,
     ) -> Result<Option<f64>, HubError> {
         let budgets = self.people().budgets().await?;
-        let ledger = Ledger { hub, others: &self.access.other_projects, people: self.people() };
+        let ledger = Ledger { hub, team: self };
         ledger.left(&budgets, user, project).await
+    }
+
+    /// The sessions of projects that are not served here, by project.
+    pub(crate) async fn other_projects(&self, hub: &SessionHub) -> Result<Projects, HubError> {
+        let Some(all) = &self.access.all_projects else { return Ok(Vec::new()) };
+        let mut others = all.project_stores().await?;
+        others.retain(|(name, _)| hub.projects().iter().all(|served| served.name != *name));
+        Ok(others)
     }
 
     /// What was spent today, by user and project.
@@ -219,8 +231,21 @@ impl TeamState {
         &self,
         hub: &SessionHub,
     ) -> Result<Vec<team::Spending>, HubError> {
-        let ledger = Ledger { hub, others: &self.access.other_projects, people: self.people() };
-        ledger.spent_today().await
+        Ledger { hub, team: self }.spent_today().await
+    }
+}
+
+/// An answer to a question of a session, as the audit shows it.
+pub(crate) fn logged_entry(decision: LoggedDecision, project: &str) -> AuditEntry {
+    let LoggedDecision { session, at, by, subject, is_approved, is_remembered, .. } = decision;
+    AuditEntry {
+        at,
+        user: by.map(UserId::named),
+        kind: if is_approved { AuditKind::Approved } else { AuditKind::Denied },
+        project: Some(project.to_owned()),
+        session: Some(session.to_string()),
+        subject,
+        detail: if is_remembered { "made a rule of it" } else { "" }.to_owned(),
     }
 }
 
@@ -257,6 +282,35 @@ impl SessionTeam for TeamState {
     async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError> {
         let mut access = self.access(std::slice::from_ref(id)).await?;
         Ok(access.pop().and_then(|access| access.owner))
+    }
+
+    async fn note_answer(&self, answer: AnswerByHand<'_>) -> Result<(), HubError> {
+        let AnswerByHand { project, desk, tool, response } = answer;
+        let approved = response.is_approved();
+        let entry = AuditEntry {
+            at: 0,
+            user: response.by.clone().map(UserId::named),
+            kind: if approved { AuditKind::Approved } else { AuditKind::Denied },
+            project: Some(project.to_owned()),
+            session: None,
+            subject: visible(tool),
+            detail: desk.to_owned(),
+        };
+        Ok(self.people().note(entry).await?)
+    }
+
+    async fn keep_of(&self, project: &ServedProject, id: &SessionId) -> Result<(), HubError> {
+        let store = &project.parts.store;
+        let at = self.people().now().await?;
+        let today = StatsFilter { sessions: Some(vec![id.clone()]), since: Some(day_begin(at)) };
+        let usd = store.spent(&today).await?.iter().map(|spent| spent.usd).sum();
+        let all = DecisionFilter { leaving: Some(id.clone()), ..DecisionFilter::all(u32::MAX) };
+        let answers = store.decisions(&all).await?.into_iter();
+        let answers = answers.map(|answer| logged_entry(answer, &project.name)).collect();
+        let (session, project) = (id.to_string(), project.name.clone());
+        let owner = self.owner(id).await?;
+        let removed = RemovedSession { session, project, owner, at, usd, answers };
+        Ok(self.people().keep_of_removed(removed).await?)
     }
 
     fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool {

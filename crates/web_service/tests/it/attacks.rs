@@ -223,3 +223,39 @@ async fn the_last_admin_cannot_lock_everyone_out() {
     service.good("root", &own, r#"{"role": "viewer"}"#).await;
     assert_eq!(service.ask("root", "GET /api/people", "").await.status, 403);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_makes_nothing_that_outlives_it() {
+    let service = TeamService::start().await;
+    let ada = service.user("ada").clone();
+    let scopes = ada.role.scopes();
+    let short = add_token(&service.people, &ada, scopes, 2).await;
+    let header = bearer(&short);
+    let made = async |body: &str| service.raw("POST /api/me/tokens", &[&header], body).await;
+    assert_eq!(made(r#"{"name": "x", "scopes": ["read"], "days": 3}"#).await.status, 403);
+    let usual = made(r#"{"name": "x", "scopes": ["read"]}"#).await.json();
+    let lives = usual["expires"].as_i64().unwrap() - usual["made"].as_i64().unwrap();
+    assert_eq!(lives, 2 * 24 * 60 * 60 * 1000);
+    // Nor does a browser that logs in with it.
+    let login = json!({"code": short}).to_string();
+    let answer = service.raw("POST /api/login", &[], &login).await;
+    assert!(answer.head.contains("Max-Age=172800;"), "{answer:?}");
+    let cookie = format!("cookie: {}", answer.cookies()[0]);
+    let me = async || {
+        let headers = [cookie.as_str(), "sec-fetch-site: same-origin"];
+        service.raw("GET /api/me", &headers, "").await.status
+    };
+    assert_eq!(me().await, 200);
+    service.people.pass_seconds(2 * 24 * 60 * 60);
+    assert_eq!(me().await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_define_tools_are_not_for_viewers() {
+    let service = TeamService::start().await;
+    let target = "GET /api/custom-tools?project=web";
+    for (user, count) in [("vic", 0), ("ada", 1), ("pat", 1)] {
+        let listed = service.good(user, target, "").await;
+        assert_eq!(listed["tools"].as_array().unwrap().len(), count, "{user}");
+    }
+}

@@ -135,3 +135,64 @@ async fn calls_by_hand_are_approved_by_another_user_too() {
     };
     assert_eq!((by("pat").await, by("root").await, by("bob").await), (1, 1, 0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approver_does_not_write_what_it_approves() {
+    let service = TeamService::start_with(Setup { four_eyes: true, ..Setup::default() }).await;
+    service.session("ada", CREATE).await;
+    let (one, _) = question(&service, "pat").await;
+    let anew = [
+        json!({"approve": true, "arguments": {"path": "evil.txt", "content": "evil"}}),
+        json!({"approve": true, "files": {"new.txt": "evil"}}),
+    ];
+    for body in anew {
+        let answer = service.ask("pat", &format!("POST {one}"), &body.to_string()).await;
+        assert_eq!(answer.status, 403, "{body}: {answer:?}");
+    }
+    service.good("pat", &format!("POST {one}"), YES).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_call_by_hand_that_a_rule_lets_pass_is_in_the_audit() {
+    let service = TeamService::start().await;
+    let call = json!({"project": "web", "arguments": {"path": "docs/one.txt", "content": "x"}});
+    let call = call.to_string();
+    let mut events = service.stream("root", "/api/events").await;
+    let answering = async {
+        events.until("docs/one.txt").await.unwrap();
+        let asked = loop {
+            let open = service.good("root", "GET /api/approvals", "").await["questions"].clone();
+            if open.as_array().unwrap().len() == 2 {
+                break open[0].clone();
+            }
+            events.until("event: questions").await.unwrap();
+        };
+        let (owner, name) = (asked["owner"].as_str().unwrap(), asked["question"].as_str().unwrap());
+        let remember = json!({"scope": "project", "rule": asked["always"]});
+        let always = json!({"approve": true, "remember": remember}).to_string();
+        service.good("root", &format!("POST /api/approvals/{owner}/{name}"), &always).await;
+    };
+    // Both want to make the same file, so that one of them comes too late.
+    let target = "POST /api/tools/create_file";
+    let (ada, bob, ()) = tokio::join!(
+        service.good("ada", target, &call),
+        service.good("bob", target, &call),
+        answering
+    );
+    assert_ne!(ada["ok"], bob["ok"], "{ada} {bob}");
+    let audit = service.good("root", "GET /api/audit", "").await["entries"].take();
+    let root = service.user("root").id.to_string();
+    let approved = audit.as_array().unwrap().iter().filter(|row| row["kind"] == "approved");
+    let by: Vec<_> = approved.map(|row| row["user"].as_str().unwrap()).collect();
+    assert_eq!(by, [root.as_str(), root.as_str()], "{audit}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn going_back_takes_no_changes_back_that_two_users_have_agreed_to() {
+    let service = TeamService::start_with(Setup { four_eyes: true, ..Setup::default() }).await;
+    let id = service.session("ada", "hello").await;
+    let target = format!("POST /api/sessions/{id}/rewind");
+    let restore = service.ask("ada", &target, r#"{"to": 2, "files": "restore"}"#).await;
+    assert_eq!(restore.status, 403, "{restore:?}");
+    service.good("ada", &target, r#"{"to": 2}"#).await;
+}

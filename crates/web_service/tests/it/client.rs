@@ -127,6 +127,15 @@ impl EventReader {
         tokio::time::timeout(WATCHDOG, reading).await.unwrap_or_else(|_| panic!("no `{text}`"))
     }
 
+    /// Reads to the end of a long answer, and says whether its last part has a text.
+    pub(crate) async fn ends_with(mut self, text: &str) -> bool {
+        let mut bytes = Vec::new();
+        let reading = self.stream.read_to_end(&mut bytes);
+        tokio::time::timeout(WATCHDOG, reading).await.expect("an end").unwrap();
+        let from = bytes.len().saturating_sub(4 * text.len() + 4096);
+        String::from_utf8_lossy(&bytes[from..]).contains(text)
+    }
+
     /// Reads to the end, and answers what was left.
     pub(crate) async fn rest(mut self) -> String {
         assert_eq!(self.until("\u{0}never").await, None);

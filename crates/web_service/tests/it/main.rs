@@ -4,6 +4,7 @@
 mod attacks;
 mod budgets;
 mod client;
+mod deleted;
 mod isolation;
 mod login;
 mod matrix;

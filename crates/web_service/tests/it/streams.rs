@@ -1,6 +1,8 @@
 //! Streams that are open while rights change.
 
+use protocol::{Content, SessionEvent};
 use serde_json::json;
+use team::{PeopleStore as _, SecretKind, SecretText};
 
 use crate::client::open;
 use crate::team_service::TeamService;
@@ -110,4 +112,61 @@ async fn a_session_that_is_shown_and_hidden_again_follows_its_owner() {
     let copy = made["id"].as_str().unwrap().to_owned();
     assert_eq!(service.ask("bob", &format!("GET /api/sessions/{copy}"), "").await.status, 200);
     assert_eq!(service.ask("ada", &format!("GET /api/sessions/{copy}"), "").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_end_when_the_login_does() {
+    let service = TeamService::start().await;
+    let ada = service.user("ada").id.clone();
+    let id = service.session("ada", "hello").await;
+    let secret = SecretText::generate(SecretKind::Browser).unwrap();
+    service.people.begin_browser(&ada, &secret.hash(), 1).await.unwrap();
+    let cookie = format!("cookie: toolkiln={}", secret.expose());
+    let headers = [cookie.as_str(), "sec-fetch-site: same-origin"];
+    let mut open_streams = Vec::new();
+    for target in ["GET /api/events".to_owned(), format!("GET /api/sessions/{id}/log")] {
+        let (status, stream) = open(&service.address, &target, &headers, "").await;
+        assert_eq!(status, 200);
+        open_streams.push(stream);
+    }
+    // Nothing else changes.
+    service.people.pass_seconds(2);
+    for stream in open_streams {
+        stream.rest().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_an_agent_ends_with_the_role_that_may_have_agents() {
+    let service = TeamService::start().await;
+    let mut agent = service.stream("ada", "/mcp/web").await;
+    agent.until("web ").await.unwrap();
+    let ada = format!("PATCH /api/people/{}", service.user("ada").id);
+    service.good("root", &ada, r#"{"role": "viewer"}"#).await;
+    agent.rest().await;
+}
+
+/// More than connections hold that are not read from.
+const LONG_LOG: usize = 32;
+const ENTRY_BYTES: usize = 1024 * 1024;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_has_much_to_send_ends_all_the_same() {
+    let service = TeamService::start().await;
+    let id = service.session("ada", "hello").await;
+    let said = |text: &str| SessionEvent::UserMessage {
+        content: vec![Content::Text { text: text.into() }],
+    };
+    let much = "x".repeat(ENTRY_BYTES);
+    let mut long: Vec<SessionEvent> = (0..LONG_LOG).map(|_| said(&much)).collect();
+    long.push(said("xylophone"));
+    let id_of: store::SessionId = id.parse().unwrap();
+    // The session is open in the service, which is the only one to write to it; a fork is not.
+    let fork = service.web.fork(&id_of, None).await.unwrap();
+    service.web.append(&fork, long).await.unwrap();
+    let mut log = service.stream("pat", &format!("/api/sessions/{fork}/log")).await;
+    log.until("event: entry").await.unwrap();
+    let pat = format!("PATCH /api/people/{}", service.user("pat").id);
+    service.good("root", &pat, r#"{"role": "member"}"#).await;
+    assert!(!log.ends_with("xylophone").await);
 }

@@ -12,7 +12,7 @@ use guide::Guide;
 use protocol::{AgentRole, ErrorCode, ToolError};
 use serde_json::{Value, json};
 use session::{Model, SessionParts, SystemPromptService};
-use store::{SqliteStore, Store};
+use store::{ProjectStores, SqliteStore, Store};
 use team::{
     MasterKeys, MemoryPeople, NewToken, NewUser, PeopleStore, ProviderKey, Scope, SecretKind,
     SecretText, Share, TeamRole, User,
@@ -61,6 +61,8 @@ pub(crate) struct TeamService {
     pub(crate) first_admin: Option<String>,
     /// Which keys sessions were opened with.
     pub(crate) used_keys: Arc<Mutex<Vec<String>>>,
+    /// The sessions of the project `web`.
+    pub(crate) web: Arc<dyn Store>,
     tokens: BTreeMap<String, (User, String)>,
     stop: CancellationToken,
     _projects: Vec<Fixture>,
@@ -77,6 +79,8 @@ pub(crate) struct Setup {
     pub(crate) is_empty: bool,
     /// Whether time passes, as it does for logs.
     pub(crate) has_clock: bool,
+    /// The projects of the database, if other replicas serve more.
+    pub(crate) all_projects: Option<Arc<dyn ProjectStores>>,
 }
 
 impl Drop for TeamService {
@@ -136,7 +140,10 @@ impl ProjectPort for TestPort {
         ConfiguredFacts::default()
     }
     fn custom_tools(&self) -> Vec<CustomToolFile> {
-        Vec::new()
+        let (file, text) = ("tools/lint.toml".to_owned(), "command = [\"lint\"]".to_owned());
+        let (hash, mistakes) = (String::new(), Vec::new());
+        let (tool, trusted, command) = (Some("lint".to_owned()), false, None);
+        vec![CustomToolFile { file, tool, text, hash, trusted, command, mistakes }]
     }
     fn trust(&self, _: &str, _: &str) -> Result<String, ToolError> {
         Err(ToolError::new(ErrorCode::FileNotFound, "no such file"))
@@ -246,6 +253,7 @@ impl TeamService {
             fixtures.push(fixture);
             projects.push(served);
         }
+        let web = Arc::clone(&projects[0].parts.store);
         let (listeners, site) = match setup.listener {
             Some(listener) => listener,
             None => listen(([127, 0, 0, 1], 0).into(), None).await.unwrap(),
@@ -257,14 +265,14 @@ impl TeamService {
             oidc: setup.oidc,
             master_keys: Some(master),
             who_asks_may_not_approve: setup.four_eyes,
-            other_projects: Vec::new(),
+            all_projects: setup.all_projects,
         };
         let hub = SessionHub::new(projects);
         let log = Arc::new(|_: &str| ());
         let (app, first_admin) = WebApp::for_team(hub, site, access, log).await.unwrap();
         let stop = CancellationToken::new();
         tokio::spawn(serve(listeners, app, stop.clone()));
-        Self { address, people, first_admin, used_keys, tokens, stop, _projects: fixtures }
+        Self { address, people, first_admin, used_keys, web, tokens, stop, _projects: fixtures }
     }
 
     pub(crate) fn user(&self, name: &str) -> &User {

@@ -25,6 +25,7 @@ const DONE = {
   shared: 'shared a project with s',
   unshared: 'ended the share of a project with s',
   visibility_changed: 'changed who sees a session',
+  session_deleted: 'deleted the session s',
   budget_set: 'set the budget of s',
   budget_removed: 'removed the budget of s',
   key_kept: 'kept a key for s',

@@ -88,8 +88,18 @@ fn the_user_who_asks_may_not_approve_at_any_replica() {
     watcher.until("the end of the turn", |seen| has_ended(seen, &session));
     let text = std::fs::read_to_string(replicas.project.root().join("notes.txt")).unwrap();
     assert_eq!(text, "zero\none\n");
-    let audit = first.get("/api/audit");
-    assert!(audit.to_string().contains("append_file"), "{audit}");
+    let answers = |replica: &Service| {
+        let audit = replica.get("/api/audit?project=app")["entries"].take();
+        let all = audit.as_array().unwrap().iter();
+        all.filter(|row| row["kind"] == "approved").cloned().collect::<Vec<_>>()
+    };
+    let before = answers(&first);
+    assert_eq!((before.len(), &before[0]["subject"]), (1, &json!("append_file")), "{before:?}");
+    // What another replica deletes stays in the audit of both.
+    let deleted =
+        second.request(&format!("DELETE /api/sessions/{session}"), &[&second.token("all")], "");
+    assert_eq!(deleted.status, 200, "{}", deleted.body);
+    assert_eq!((answers(&first), answers(&second)), (before.clone(), before));
 }
 
 #[test]

@@ -83,7 +83,9 @@ impl PostgresDatabase {
     ) -> Done<Vec<InvitationInfo>> {
         let open = "SELECT id, note, role, projects, made_by, \
                     (EXTRACT(EPOCH FROM expires) * 1000)::BIGINT FROM invitations \
-                    WHERE expires > clock_timestamp() AND ($1::BYTEA IS NULL OR hash = $1) ORDER BY id";
+                    WHERE expires > clock_timestamp() AND ($1::BYTEA IS NULL OR hash = $1) \
+                    AND (made_by IS NULL OR EXISTS (SELECT FROM users WHERE users.id = made_by \
+                    AND users.role = 'admin' AND NOT is_disabled)) ORDER BY id";
         let open = sqlx::query_as(open).bind(hash.map(SecretHash::as_bytes));
         let rows: Vec<InvitationRow> = open.fetch_all(self.pool()).await?;
         rows.into_iter().map(invitation).collect()
@@ -104,7 +106,8 @@ impl PostgresDatabase {
         let mut tx = self.begin_change().await?;
         // Whoever deletes the row has the invitation; a failure below gives it back.
         let take = "DELETE FROM invitations WHERE hash = $1 AND expires > clock_timestamp() \
-                    RETURNING role, projects";
+                    AND (made_by IS NULL OR EXISTS (SELECT FROM users WHERE users.id = made_by \
+                    AND users.role = 'admin' AND NOT is_disabled)) RETURNING role, projects";
         let taken: Option<(String, Vec<String>)> =
             sqlx::query_as(take).bind(hash.as_bytes()).fetch_optional(&mut *tx).await?;
         let Some((role, projects)) = taken else { return Ok(None) };

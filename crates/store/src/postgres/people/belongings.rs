@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::postgres::write::storable;
 
 type AuditRow = (i64, i64, Option<String>, String, Option<String>, Option<String>, String, String);
 
@@ -14,6 +15,10 @@ fn placed(
     let entry = AuditEntry { at, user, kind, project, session, subject, detail };
     Ok(PlacedEntry { place: AuditPlace { at, session: String::new(), number }, entry })
 }
+
+/// Milliseconds since 1970 of the first and the last moment that audits are asked for: the years 0 and 275760.
+const EARLIEST: i64 = -62_167_219_200_000;
+const LATEST: i64 = 8_640_000_000_000_000;
 
 /// An empty name in a row means all.
 fn part(text: &str) -> Option<&str> {
@@ -182,6 +187,43 @@ impl PostgresDatabase {
         Ok(tx.commit().await?)
     }
 
+    pub(super) async fn kept_of_removed(&self, removed: RemovedSession) -> Done<()> {
+        let RemovedSession { session, project, owner, at, usd, answers } = removed;
+        let mut tx = self.begin().await?;
+        // Only what was spent today is ever asked for.
+        let old = "DELETE FROM removed_spending WHERE at < clock_timestamp() - interval '2 days'";
+        sqlx::query(old).execute(&mut *tx).await?;
+        let keep = "INSERT INTO removed_spending (session, project, owner, at, usd) \
+                    VALUES ($1, $2, $3, to_timestamp($4 / 1000.0), $5) ON CONFLICT (session) \
+                    DO UPDATE SET project = $2, owner = $3, at = excluded.at, usd = $5";
+        let keep = sqlx::query(keep).bind(&session).bind(project);
+        let keep = keep.bind(owner.as_ref().map(UserId::as_str)).bind(at).bind(usd);
+        keep.execute(&mut *tx).await?;
+        let before = "DELETE FROM audit WHERE session = $1 AND kind IN ('approved', 'denied')";
+        sqlx::query(before).bind(&session).execute(&mut *tx).await?;
+        for answer in answers {
+            let AuditEntry { at, user, kind, project, session, subject, detail } = answer;
+            let insert = "INSERT INTO audit (at, user_id, kind, project, session, subject, detail) \
+                          VALUES (to_timestamp($1 / 1000.0), $2, $3, $4, $5, $6, $7)";
+            let insert = sqlx::query(insert).bind(at).bind(user.as_ref().map(UserId::as_str));
+            let insert = insert.bind(kind.to_string()).bind(project).bind(session);
+            insert.bind(subject).bind(detail).execute(&mut *tx).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    pub(super) async fn removed_since(&self, since: i64) -> Done<Vec<RemovedSpending>> {
+        let read = "SELECT session, project, owner, usd FROM removed_spending \
+                    WHERE at >= to_timestamp($1 / 1000.0) ORDER BY session";
+        let rows: Vec<(String, String, Option<String>, f64)> =
+            sqlx::query_as(read).bind(since).fetch_all(self.pool()).await?;
+        let spent = |(session, project, owner, usd): (String, String, Option<String>, f64)| {
+            let spending = Spending { user: owner.map(UserId::named), project, usd };
+            RemovedSpending { session, spending }
+        };
+        Ok(rows.into_iter().map(spent).collect())
+    }
+
     pub(super) async fn noted(&self, entry: AuditEntry) -> Done<()> {
         let AuditEntry { user, kind, project, session, subject, detail, .. } = entry;
         let insert = "INSERT INTO audit (user_id, kind, project, session, subject, detail) \
@@ -205,9 +247,13 @@ impl PostgresDatabase {
             "" => behind.number,
             _ => i64::MAX,
         });
-        let read = sqlx::query_as(read).bind(filter.since).bind(filter.before);
-        let read = read.bind(filter.user.as_ref().map(UserId::as_str)).bind(&filter.project);
-        let read = read.bind(filter.behind.as_ref().map(|behind| behind.at)).bind(before);
+        // A moment that the database cannot say is before or behind all that it has.
+        let known = |at: i64| at.clamp(EARLIEST, LATEST);
+        let (since, until) = (filter.since.map(known), filter.before.map(known));
+        let user = filter.user.as_ref().map(|user| storable(user.as_str()));
+        let read = sqlx::query_as(read).bind(since).bind(until).bind(user);
+        let read = read.bind(filter.project.as_deref().map(storable));
+        let read = read.bind(filter.behind.as_ref().map(|behind| known(behind.at))).bind(before);
         let rows: Vec<AuditRow> =
             read.bind(filter.limit.map(i64::from)).fetch_all(self.pool()).await?;
         rows.into_iter().map(placed).collect()

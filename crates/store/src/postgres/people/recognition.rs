@@ -1,5 +1,7 @@
 //! Tokens, browsers, and logins that have begun.
 
+use std::time::Duration;
+
 use team::{Credential, Scope};
 
 use super::accounts::{UserRow, user, user_columns};
@@ -32,18 +34,19 @@ fn read_scopes(scopes: Vec<String>) -> Done<Vec<Scope>> {
     scopes.into_iter().map(read).collect()
 }
 
-/// A user with the projects that are shared with it.
-type FoundUser = (String, String, Option<String>, String, bool, i64, Vec<String>);
+/// A user with the projects that are shared with it, and for how many seconds it is still recognised.
+type FoundUser = (String, String, Option<String>, String, bool, i64, Vec<String>, f64);
 
 fn recognised(found: FoundUser, credential: Credential) -> Done<Recognised> {
-    let (id, name, email, role, is_disabled, added, projects) = found;
+    let (id, name, email, role, is_disabled, added, projects, seconds) = found;
     let row: UserRow = (id, name, email, role, is_disabled, added);
-    Ok(Recognised { user: user(row)?, credential, projects })
+    let good_for = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    Ok(Recognised { user: user(row)?, credential, projects, good_for })
 }
 
 /// The same with a token: its id, its scopes, and whether its use is to be noted.
 type TokenUser =
-    (String, String, Option<String>, String, bool, i64, Vec<String>, i64, Vec<String>, bool);
+    (String, String, Option<String>, String, bool, i64, Vec<String>, f64, i64, Vec<String>, bool);
 
 impl PostgresDatabase {
     pub(super) async fn recognised_token(&self, hash: &SecretHash) -> Done<Option<Recognised>> {
@@ -52,7 +55,7 @@ impl PostgresDatabase {
             user_columns!(),
             ", ",
             projects_column!(),
-            ", t.id, t.scopes, \
+            ", EXTRACT(EPOCH FROM t.expires - clock_timestamp())::FLOAT8, t.id, t.scopes, \
              t.used IS NULL OR t.used < clock_timestamp() - interval '1 minute' \
              FROM tokens t JOIN users u ON u.id = t.user_id \
              WHERE t.hash = $1 AND t.expires > clock_timestamp() AND NOT u.is_disabled"
@@ -60,13 +63,14 @@ impl PostgresDatabase {
         let found: Option<TokenUser> =
             sqlx::query_as(FIND).bind(hash.as_bytes()).fetch_optional(self.pool()).await?;
         let Some(found) = found else { return Ok(None) };
-        let (id, name, email, role, is_disabled, added, projects, token, scopes, is_news) = found;
+        let (id, name, email, role, is_disabled, added, projects, left, token, scopes, is_news) =
+            found;
         if is_news {
             let used = "UPDATE tokens SET used = clock_timestamp() WHERE id = $1";
             sqlx::query(used).bind(token).execute(self.pool()).await?;
         }
         let credential = Credential::Token { id: token.to_string(), scopes: read_scopes(scopes)? };
-        let found = (id, name, email, role, is_disabled, added, projects);
+        let found = (id, name, email, role, is_disabled, added, projects, left);
         recognised(found, credential).map(Some)
     }
 
@@ -76,7 +80,8 @@ impl PostgresDatabase {
             user_columns!(),
             ", ",
             projects_column!(),
-            " FROM browsers b JOIN users u ON u.id = b.user_id \
+            ", EXTRACT(EPOCH FROM b.expires - clock_timestamp())::FLOAT8 \
+             FROM browsers b JOIN users u ON u.id = b.user_id \
              WHERE b.hash = $1 AND b.expires > clock_timestamp() AND NOT u.is_disabled"
         );
         let found: Option<FoundUser> =

@@ -4,8 +4,8 @@ use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use team::{
-    KeptKey, KeyOwner, LONGEST_TOKEN_DAYS, NewToken, ProviderKey, Scope, SecretKind, SecretText,
-    TokenInfo,
+    Credential, KeptKey, KeyOwner, LONGEST_TOKEN_DAYS, NewToken, ProviderKey, Scope, SecretKind,
+    SecretText, TokenInfo,
 };
 
 use super::{no_team, told, user};
@@ -13,11 +13,13 @@ use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::{Need, Refusal};
 use crate::route::{Nothing, Request, Route};
+use crate::view::TeamViewer;
 
 /// Characters of the name of a token.
 const LONGEST_NAME: usize = 100;
 /// Days that a token is good for, if nothing is said.
 const USUAL_DAYS: u32 = 90;
+const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 pub(super) fn routes() -> Vec<Route> {
     let chat = Need::Scope(AccessScope::Chat);
@@ -144,10 +146,21 @@ struct MadeToken {
     info: ListedToken,
 }
 
+/// Days that a token made by this client may be good for. Otherwise a token that was lost would never end.
+fn most_days(asking: &TeamViewer) -> u32 {
+    match asking.known.credential {
+        Credential::Browser => LONGEST_TOKEN_DAYS,
+        Credential::Token { .. } => {
+            u32::try_from(asking.known.good_for.as_secs() / DAY_SECONDS).unwrap_or(u32::MAX)
+        }
+    }
+}
+
 async fn make_token(request: Request<Nothing, TokenBody>) -> Result<MadeToken, ApiError> {
     let asking = user(&request)?;
     let TokenBody { name, scopes, days } = &request.body;
-    let days = days.unwrap_or(USUAL_DAYS);
+    let most = most_days(asking);
+    let days = days.unwrap_or(USUAL_DAYS.min(most));
     let is_named = (1..=LONGEST_NAME).contains(&name.chars().count());
     if !is_named || scopes.is_empty() || !(1..=LONGEST_TOKEN_DAYS).contains(&days) {
         return Err(ApiError::invalid(format!(
@@ -157,6 +170,10 @@ async fn make_token(request: Request<Nothing, TokenBody>) -> Result<MadeToken, A
     let parse = |scope: &String| scope.parse::<Scope>();
     let scopes: Result<Vec<Scope>, _> = scopes.iter().map(parse).collect();
     let scopes = scopes.map_err(|_| ApiError::invalid("there is no such scope"))?;
+    if days > most {
+        let message = "a token does not make one that is good for longer than itself";
+        return Err(ApiError::forbidden(message));
+    }
     // A token does not make one that may do more.
     if !scopes.iter().all(|scope| request.may(AccessScope::from(*scope))) {
         return Err(Refusal::Scope.into());

@@ -8,14 +8,15 @@ use futures_util::stream::try_unfold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{DecisionFilter, LoggedDecision};
-use team::{AuditEntry, AuditFilter, AuditKind, AuditPlace, CSV_HEAD, PlacedEntry, UserId};
+use team::{AuditEntry, AuditFilter, AuditPlace, CSV_HEAD, PlacedEntry, UserId};
 
 use super::user;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
+use crate::hub::HubError;
 use crate::route::{Nothing, Request, Route, RouteAnswer};
-use crate::view::HubView;
+use crate::view::{HubView, logged_entry};
 
 /// Rows of one answer, unless the client says how many.
 const USUAL_ROWS: u32 = 200;
@@ -187,11 +188,14 @@ async fn page(
         by: filter.user.as_ref().map(ToString::to_string),
         behind: filter.behind.clone().map(|place| (place.at, place.session, place.number)),
         limit: wanted + 1,
+        leaving: None,
     };
     let is_wanted = |name: &str| filter.project.as_deref().is_none_or(|wanted| wanted == name);
-    for project in hub.projects().into_iter().filter(|project| is_wanted(project.name())) {
-        let decisions = project.decisions(&of_logs).await?;
-        found.extend(decisions.into_iter().map(|decision| placed(decision, project.name())));
+    for (project, store) in hub.audited_projects().await? {
+        if is_wanted(&project) {
+            let decisions = store.decisions(&of_logs).await.map_err(HubError::from)?;
+            found.extend(decisions.into_iter().map(|decision| placed(decision, &project)));
+        }
     }
     found.sort_by(|one, other| other.place.cmp(&one.place));
     let wanted = wanted as usize;
@@ -202,20 +206,8 @@ async fn page(
 }
 
 fn placed(decision: LoggedDecision, project: &str) -> PlacedEntry {
-    let LoggedDecision { session, sequence, at, by, subject, is_approved, is_remembered } =
-        decision;
-    let session = session.to_string();
-    let number = i64::try_from(sequence).unwrap_or(i64::MAX);
-    PlacedEntry {
-        place: AuditPlace { at, session: session.clone(), number },
-        entry: AuditEntry {
-            at,
-            user: by.map(UserId::named),
-            kind: if is_approved { AuditKind::Approved } else { AuditKind::Denied },
-            project: Some(project.to_owned()),
-            session: Some(session),
-            subject,
-            detail: if is_remembered { "made a rule of it" } else { "" }.to_owned(),
-        },
-    }
+    let session = decision.session.to_string();
+    let number = i64::try_from(decision.sequence).unwrap_or(i64::MAX);
+    let place = AuditPlace { at: decision.at, session, number };
+    PlacedEntry { place, entry: logged_entry(decision, project) }
 }

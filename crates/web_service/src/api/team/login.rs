@@ -57,12 +57,15 @@ pub(in crate::api) async fn log_in<B>(
     name: Option<&str>,
 ) -> Result<RouteAnswer, ApiError> {
     request.app.room_for_login()?;
-    let user = match SecretText::shown(SecretKind::Invitation, code) {
-        Some(invitation) => invited(request, team, &invitation.hash(), name).await?,
+    let found = match SecretText::shown(SecretKind::Invitation, code) {
+        Some(invitation) => {
+            let invited = invited(request, team, &invitation.hash(), name).await?;
+            invited.map(|user| (user, BROWSER_SECONDS))
+        }
         None => by_token(team, code).await?,
     };
-    match user {
-        Some(user) => logged_in(request, team, &user, Vec::new()).await,
+    match found {
+        Some((user, seconds)) => logged_in(request, team, &user, seconds, Vec::new()).await,
         None => Err(request.app.login_refused()),
     }
 }
@@ -88,8 +91,9 @@ async fn invited<B>(
     Ok(user)
 }
 
-/// The user of a token that may do all that its user may. One that may do less does not become a browser that may more.
-async fn by_token(team: &TeamState, code: &str) -> Result<Option<User>, ApiError> {
+/// The user of a token that may do all that its user may, and how long its browser stays logged in. One that may do
+/// less, or is good for less time, does not become a browser that may more.
+async fn by_token(team: &TeamState, code: &str) -> Result<Option<(User, u32)>, ApiError> {
     let Some(ShownSecret::Token(secret)) = ShownSecret::token(code) else { return Ok(None) };
     let Some(known) = team.people().by_token(&secret.hash()).await? else { return Ok(None) };
     let of_token = match &known.credential {
@@ -97,7 +101,8 @@ async fn by_token(team: &TeamState, code: &str) -> Result<Option<User>, ApiError
         team::Credential::Browser => return Ok(None),
     };
     let has_all = usable_scopes(known.user.role, Some(of_token)) == known.user.role.scopes();
-    Ok(Some(known.user).filter(|_| has_all))
+    let left = u32::try_from(known.good_for.as_secs()).unwrap_or(u32::MAX);
+    Ok(Some((known.user, left.min(BROWSER_SECONDS))).filter(|_| has_all))
 }
 
 /// A new login of a browser. An earlier one of it ends.
@@ -105,16 +110,16 @@ async fn logged_in<Q, B>(
     request: &Request<Q, B>,
     team: &TeamState,
     user: &User,
+    seconds: u32,
     more: Vec<axum::http::HeaderValue>,
 ) -> Result<RouteAnswer, ApiError> {
     end_shown(&request.headers, request.app.site(), team).await?;
     let secret = SecretText::generate(SecretKind::Browser);
     let secret = secret.map_err(|error| ApiError::internal(error.to_string()))?;
-    team.people().begin_browser(&user.id, &secret.hash(), BROWSER_SECONDS).await?;
+    team.people().begin_browser(&user.id, &secret.hash(), seconds).await?;
     request.app.log(&format!("{} has logged in", user.name));
     let site = request.app.site();
-    let seconds = u64::from(BROWSER_SECONDS);
-    let own = cookie(site.team_cookie(), secret.expose(), seconds, site.is_secure())?;
+    let own = cookie(site.team_cookie(), secret.expose(), seconds.into(), site.is_secure())?;
     done(std::iter::once(own).chain(more).collect())
 }
 
@@ -224,7 +229,7 @@ async fn finish(request: Request<Nothing, FinishLogin>) -> Result<RouteAnswer, A
         ApiError::forbidden("you are not a user of this team: ask an admin for an invitation")
     })?;
     let gone = cookie(&name, "", 0, site.is_secure())?;
-    logged_in(&request, team, &user, vec![gone]).await
+    logged_in(&request, team, &user, BROWSER_SECONDS, vec![gone]).await
 }
 
 /// The user of an identity: one that is known, or comes in by an invitation, or because the team is open.

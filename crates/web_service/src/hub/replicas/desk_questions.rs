@@ -131,9 +131,13 @@ impl SessionHub {
         let Ok(states) = link.exchange.question_states(&numbers).await else { return };
         let states: HashMap<i64, QuestionState> = states.into_iter().collect();
         shown.retain(|_, number| states.contains_key(number));
+        // What this replica has taken and is still shown was lost on the way from the database.
+        let is_answered = |number| {
+            matches!(states.get(number), Some(QuestionState::Answered | QuestionState::Taken))
+        };
         let answered: Vec<(QuestionName, i64)> = shown
             .iter()
-            .filter(|(_, number)| states.get(number) == Some(&QuestionState::Answered))
+            .filter(|(_, number)| is_answered(number))
             .map(|(name, number)| (name.clone(), *number))
             .collect();
         for (name, number) in answered {

@@ -168,7 +168,8 @@ impl QuestionBoard for MemoryExchange {
     }
 
     async fn take_answer(&self, number: i64) -> Result<Option<Value>, StoreError> {
-        let taken = self.shared.change(number, &[QuestionState::Answered], |it| {
+        let states = [QuestionState::Answered, QuestionState::Taken];
+        let taken = self.shared.change(number, &states, |it| {
             it.state = QuestionState::Taken;
             it.answer.clone()
         });
