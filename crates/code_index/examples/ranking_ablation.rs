@@ -58,6 +58,7 @@ fn variants() -> Vec<Variant> {
         of("length of files", RankingWeights { length: 0.0, ..usual }),
         of("definitions", RankingWeights { definition: 0.0, ..usual }),
         of("file names", RankingWeights { file_name: 0.0, ..usual }),
+        of("blocks", RankingWeights { block: 0.0, ..usual }),
         of("coverage of the query", RankingWeights { coverage: 0.0, ..usual }),
         of("weak words", RankingWeights { weak_word: 1.0, ..usual }),
         of("identifiers as a whole", RankingWeights { identifier: 0.0, ..usual }),

@@ -4,6 +4,7 @@
 //! are kept; when all have been seen, it is known how rare each term is, and the files can be put in
 //! order. The best are then read again for the lines to show. `docs/ranking.md` says what counts.
 
+mod blocks;
 mod definition;
 mod enclosing;
 mod in_path;

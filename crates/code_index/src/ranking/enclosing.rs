@@ -1,5 +1,6 @@
 //! The function or type around a line, judged by indentation and the look of definitions.
 
+use super::blocks::{indent, line_at};
 use super::definition::defined_at;
 
 /// How far up the beginning is looked for, in bytes. A function that is longer says little.
@@ -8,8 +9,6 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_HEAD: usize = 120;
 /// Lines that a definition may begin below the line itself: its comment was found.
 const MAX_COMMENT_LINES: usize = 40;
-/// What a tab counts.
-const TAB: usize = 4;
 /// How lines begin that belong to the definition which follows.
 const LEADS: &[&[u8]] = &[b"//", b"/*", b"*", b"#", b"@", b"--", b"\"\"\""];
 
@@ -114,25 +113,6 @@ fn last_line<'t>(
 fn shown_head(line: &[u8]) -> String {
     let line = line.trim_ascii().strip_suffix(b"{").unwrap_or(line.trim_ascii());
     crate::excerpt::excerpt(line.trim_ascii(), 0, MAX_HEAD)
-}
-
-fn line_at(text: &[u8], start: usize) -> &[u8] {
-    let rest = text.get(start..).unwrap_or_default();
-    &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
-}
-
-/// The column where a line begins; none if it is blank.
-fn indent(line: &[u8]) -> Option<usize> {
-    let mut column = 0;
-    for byte in line {
-        match byte {
-            b' ' => column += 1,
-            b'\t' => column += TAB,
-            b'\r' => {}
-            _ => return Some(column),
-        }
-    }
-    None
 }
 
 #[cfg(test)]

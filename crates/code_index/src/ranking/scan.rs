@@ -1,9 +1,10 @@
-//! One pass over a text: which terms are in it, and how well.
+//! One pass over a text: which terms are in it, how well, and how close together.
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::blocks::begins_between;
 use super::definition::is_definition;
-use super::question::{Form, FormKind, Question, Term};
+use super::question::{Form, FormKind, MAX_TERMS, Question, Term};
 use super::words::{begins_part, is_ending, is_identifier, part_end};
 use crate::index::TrigramPlan;
 
@@ -44,13 +45,42 @@ pub(super) struct Findings {
     pub(super) hits: Vec<f32>,
     /// Per term, the same for names that are defined.
     pub(super) definitions: Vec<f32>,
+    /// The functions, types and paragraphs with hits.
+    pub(super) blocks: TextBlocks,
 }
 
 impl Findings {
     /// Those of a text with none of `terms` terms.
     pub(super) fn nothing(terms: usize) -> Findings {
         let none = vec![0.0; terms];
-        Findings { hits: none.clone(), definitions: none }
+        Findings { hits: none.clone(), definitions: none, blocks: TextBlocks::default() }
+    }
+}
+
+/// What each block of a text has of the terms, as pairs of a term and how often it is there. Blocks
+/// follow each other; the terms of each are in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct TextBlocks {
+    pairs: Vec<(u8, u8)>,
+    /// Where the pairs of each block end.
+    ends: Vec<u32>,
+}
+
+impl TextBlocks {
+    fn push(&mut self, counts: &mut [u8], terms: &mut u32) {
+        while *terms != 0 {
+            let term = terms.trailing_zeros();
+            *terms &= *terms - 1;
+            let count = std::mem::take(&mut counts[term as usize]);
+            self.pairs.push((u8::try_from(term).unwrap_or(u8::MAX), count));
+        }
+        self.ends.push(u32::try_from(self.pairs.len()).unwrap_or(u32::MAX));
+    }
+
+    /// The terms of each block with their counts.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[(u8, u8)]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|end| *end as usize));
+        starts.zip(&self.ends).map(|(start, end)| &self.pairs[start..*end as usize])
     }
 }
 
@@ -101,12 +131,27 @@ impl Scanner {
     pub(super) fn scan(&self, text: &[u8]) -> Option<Findings> {
         let count = self.terms.len();
         let mut findings: Option<Findings> = None;
+        let mut latest = 0;
+        let mut counts = [0_u8; MAX_TERMS];
+        let mut terms = 0_u32;
         for hit in self.hits(text) {
             let findings = findings.get_or_insert_with(|| Findings::nothing(count));
             findings.hits[hit.term] += hit.quality;
             if hit.is_definition {
                 findings.definitions[hit.term] += hit.quality;
             }
+            if hit.quality < CLEAR {
+                continue;
+            }
+            if terms != 0 && begins_between(text, latest, hit.start) {
+                findings.blocks.push(&mut counts, &mut terms);
+            }
+            latest = latest.max(hit.start);
+            counts[hit.term] = counts[hit.term].saturating_add(1);
+            terms |= 1 << hit.term;
+        }
+        if let Some(findings) = findings.as_mut().filter(|_| terms != 0) {
+            findings.blocks.push(&mut counts, &mut terms);
         }
         findings
     }
@@ -203,6 +248,14 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_in_one_block_is_counted_together() {
+        let text = b"fn a() {\n    alpha(beta, beta);\n}\n\nfn b() {\n    alpha();\n}\n";
+        let findings = scanner("alpha beta").scan(text).unwrap();
+        let blocks: Vec<&[(u8, u8)]> = findings.blocks.iter().collect();
+        assert_eq!(blocks, [&[(0, 1), (1, 2)][..], &[(0, 1)]]);
+    }
+
+    #[test]
     fn names_that_are_defined_are_noticed() {
         let findings = scanner("alpha").scan(b"fn alpha() {}\nalpha();\n").unwrap();
         assert_eq!((findings.hits[0], findings.definitions[0]), (2.0, 1.0));
@@ -219,6 +272,10 @@ mod tests {
                     let pairs = findings.definitions.iter().zip(&findings.hits);
                     prop_assert!(pairs.into_iter().all(|(defined, all)| 0.0 <= *defined && defined <= all));
                     prop_assert!(findings.hits.iter().any(|hits| *hits > 0.0), "{:?}", findings);
+                    for block in findings.blocks.iter() {
+                        prop_assert!(block.is_sorted_by(|a, b| a.0 < b.0) && !block.is_empty());
+                        prop_assert!(block.iter().all(|(term, count)| usize::from(*term) < terms && *count > 0));
+                    }
                 }
             }
         }

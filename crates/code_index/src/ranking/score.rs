@@ -1,7 +1,9 @@
 //! From what files have of the terms to an order of files.
 //!
 //! The shape is BM25 over fields: a rare term says more than a common one, the tenth hit says less
-//! than the first, and a hit in a name or a definition is worth several in the body.
+//! than the first, and a hit in a name or a definition is worth several in the body. What stands in
+//! one block counts once more, so that a file whose hits belong together comes before one that has
+//! them here and there.
 
 use workspace::RelPath;
 
@@ -12,7 +14,9 @@ use super::standing::Standing;
 use super::weights::RankingWeights;
 
 /// How soon more definitions with a term stop to matter.
-const DEFINITION_SATURATION: f32 = 1.5;
+const DEFINITION_SATURATION: f32 = 2.0;
+/// The same for hits in one block.
+const BLOCK_SATURATION: f32 = 1.0;
 /// The least that is left to a file that has nothing but beginnings of words.
 const MIN_SHARE: f32 = 0.05;
 
@@ -87,10 +91,23 @@ impl Scoring {
                 has += rarity;
             }
         }
+        score += weights.block * self.best_block(&file.body);
         if self.needed_rarity > 0.0 {
             score *= (has / self.needed_rarity).max(MIN_SHARE).powf(weights.coverage);
         }
         score * file.standing.factor(weights)
+    }
+
+    /// What the block with most of the terms says.
+    fn best_block(&self, body: &Findings) -> f32 {
+        let worth = |block: &[(u8, u8)]| {
+            let of_term = |(term, count): &(u8, u8)| {
+                let count = f32::from(*count);
+                self.rarity[usize::from(*term)] * count / (count + BLOCK_SATURATION)
+            };
+            block.iter().map(of_term).sum::<f32>()
+        };
+        body.blocks.iter().map(worth).fold(0.0, f32::max)
     }
 }
 
@@ -137,7 +154,7 @@ mod tests {
     #[test]
     fn the_better_file_comes_first() {
         let common = "request response user state\n".repeat(400);
-        let table: [(&str, &str, Files<'_>); 5] = [
+        let table: [(&str, &str, Files<'_>); 6] = [
             (
                 "a small file with the rare word before a big one with every common word",
                 "request state checksum",
@@ -152,6 +169,15 @@ mod tests {
                 "a name before the text",
                 "checksum",
                 [("checksum.rs", "x\n"), ("b.rs", "the checksum\n"), ("c.rs", "y")],
+            ),
+            (
+                "hits in one function before hits in several",
+                "alpha gamma",
+                [
+                    ("a.rs", "fn x() {\n    alpha(1, gamma);\n}\n\nfn yyy() {\n    z();\n}\n"),
+                    ("b.rs", "fn x() {\n    alpha(1, z);\n}\n\nfn yyy() {\n    gamma();\n}\n"),
+                    ("c.rs", "y"),
+                ],
             ),
             (
                 "code before prose and tests",

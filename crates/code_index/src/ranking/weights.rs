@@ -12,6 +12,8 @@ pub struct RankingWeights {
     pub definition: f32,
     /// What a file name that is a term and nothing else is worth.
     pub file_name: f32,
+    /// What the best function, type or paragraph of a file is worth, beside the whole file.
+    pub block: f32,
     /// How much a file loses that lacks some of the terms: the exponent of the share it has.
     pub coverage: f32,
     /// What words are worth that say what is to be done rather than where, as `add` or `fix`.
@@ -29,10 +31,11 @@ pub struct RankingWeights {
 impl Default for RankingWeights {
     fn default() -> RankingWeights {
         RankingWeights {
-            saturation: 2.5,
+            saturation: 2.0,
             length: 0.45,
             definition: 1.2,
             file_name: 2.0,
+            block: 0.4,
             coverage: 0.5,
             weak_word: 0.5,
             identifier: 2.0,
