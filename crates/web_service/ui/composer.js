@@ -141,11 +141,14 @@ export function Composer({ session, project, shown }) {
   };
   const pick = ({ insert, file }) => {
     const next = text.slice(0, asked.from) + insert + text.slice(asked.to).trimStart();
+    const { current: area } = field;
+    const at = asked.from + insert.length;
+    // Now and not with the next frame, before which more may be typed.
+    area.value = next;
+    area.focus();
+    area.setSelectionRange(at, at);
     change(next, file && !chips.some(({ name }) => name === file) ? [...chips, { kind: 'file', name: file }] : chips);
     ask(null);
-    const { current: area } = field;
-    area.focus();
-    requestAnimationFrame(() => area.setSelectionRange(asked.from + insert.length, asked.from + insert.length));
   };
   const pressed = (event) => {
     if (event.isComposing) return;

@@ -312,7 +312,8 @@ export class Conversation {
   /** Says what is finished, for those who cannot see it. */
   announce(item, before) {
     if (item.depth > 0) return;
-    if (item.kind === 'answer' && item.state === 'complete' && before?.state === 'streaming') say(item.text);
+    // A short answer may come whole.
+    if (item.kind === 'answer' && item.state === 'complete' && before?.state !== 'complete') say(item.text);
     if (item.kind === 'notice' && item.level !== 'info' && !before) say(item.text);
     if (item.kind === 'message' && !before) this.arrived?.(item);
   }

@@ -22,9 +22,10 @@ export default function Inbox() {
   useEffect(() => { if (route.value.panel) chosen.value = route.value.panel; }, [route.value.panel]);
   const before = useRef({ wasReviewed: false });
   useEffect(() => {
-    // Its question was answered: the list is next, unless the user has gone on to another one.
+    // Its question was answered: the list is next, unless the user has gone on to another one. The address tells that
+    // before the route does.
     const { wasReviewed, panel } = before.current;
-    if (wasReviewed && !reviewed && panel === route.value.panel) close();
+    if (wasReviewed && !reviewed && location.hash === `#/inbox/${panel}`) close();
     before.current = { wasReviewed: Boolean(reviewed), panel: route.value.panel };
   }, [reviewed, route.value.panel]);
   if (list.length === 0) {
