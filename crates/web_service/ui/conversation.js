@@ -89,9 +89,11 @@ function Log({ shown }) {
   }, []);
 
   const toEnd = () => attempt(async () => {
-    kept.current = { isAtEnd: true, top: 0 };
     shown.isFollowed = true;
     if (!shown.atEnd.peek()) await shown.load();
+    // Only now: what is scrolled until then is the window before.
+    kept.current = { isAtEnd: true, top: 0 };
+    shown.isFollowed = true;
     keep();
     goAway(false);
   });
