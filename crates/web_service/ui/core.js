@@ -309,10 +309,9 @@ export class Conversation {
     this.rows.value = rows;
   }
 
-  /** Says what is finished, for those who cannot see it. */
+  /** Says what is finished, for those who cannot see it. An answer may come whole. */
   announce(item, before) {
     if (item.depth > 0) return;
-    // A short answer may come whole.
     if (item.kind === 'answer' && item.state === 'complete' && before?.state !== 'complete') say(item.text);
     if (item.kind === 'notice' && item.level !== 'info' && !before) say(item.text);
     if (item.kind === 'message' && !before) this.arrived?.(item);
