@@ -83,7 +83,7 @@ async fn a_call_of_a_traced_conversation_names_the_span_in_both_eras() {
                 Some(state) => json!({"traceparent": parent, "tracestate": state}),
             };
             assert_eq!(meta(&server), expected);
-            // What is asked beside the call is no part of it.
+            // What is asked beside the call does not belong to it.
             let listed = &server.asked("tools/list")[0].message;
             assert_eq!(listed["params"]["_meta"].get("traceparent"), None);
         }
