@@ -47,6 +47,22 @@ fn unpack(place: &Path, ending: &str) -> Result<()> {
     Ok(())
 }
 
+/// Installs a package of Debian, where that is allowed.
+pub(crate) fn install_debian(package: &str) -> Result<()> {
+    let apt = |words: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(["--quiet", "--yes", "-o", "Acquire::Retries=3"]).args(words);
+        output(command.env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let install = || apt(&["install", "--no-install-recommends", package]);
+    // A new machine may not know the present list of packages.
+    if install().is_err() {
+        apt(&["update"])?;
+        install()?;
+    }
+    Ok(())
+}
+
 /// What a command printed, if it ended well.
 pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     let name = command.get_program().to_string_lossy().into_owned();

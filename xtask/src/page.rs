@@ -2,12 +2,11 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use testkit::{POSTGRES_VARIABLE, Postgres};
 
-use crate::fetch::{from_npm, output};
+use crate::fetch::{from_npm, install_debian};
 use crate::house::House;
 use crate::postgres;
 use crate::python::Script;
@@ -66,10 +65,8 @@ pub(crate) fn program(names: &[&str], package: &str) -> Result<PathBuf> {
     if let Some(found) = installed(names) {
         return Ok(found);
     }
-    let mut install = Command::new("apt-get");
-    install.args(["install", "--yes", "--quiet", "--no-install-recommends", package]);
-    let why = match output(install.env("DEBIAN_FRONTEND", "noninteractive")) {
-        Ok(_) => String::new(),
+    let why = match install_debian(package) {
+        Ok(()) => String::new(),
         Err(error) => format!(", and it cannot be installed: {error:#}"),
     };
     installed(names).with_context(|| format!("none of {} is installed{why}", names.join(", ")))

@@ -1,19 +1,15 @@
 //! The PostgreSQL server that all steps of a run share.
 
-use std::process::Command;
-
 use anyhow::{Result, bail};
 use testkit::Postgres;
 
-use crate::fetch::output;
+use crate::fetch::install_debian;
 
 /// Starts a server that ends with this process. Where PostgreSQL is missing, Debian's package is installed, if that
 /// is allowed.
 pub(crate) fn server() -> Result<Postgres> {
     if !Postgres::is_installed() {
-        let mut install = Command::new("apt-get");
-        install.args(["install", "--yes", "--quiet", "--no-install-recommends", "postgresql"]);
-        output(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+        install_debian("postgresql")?;
     }
     // Tests of many crates use it at once, and nothing on it has to outlive the machine.
     let settings = ["fsync=off", "full_page_writes=off", "max_connections=300"];

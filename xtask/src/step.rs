@@ -76,15 +76,16 @@ impl Steps {
     }
 
     /// Steps that do not depend on each other, in this order, two at a time. What each prints is
-    /// shown when it has ended; after a failure no other is begun.
+    /// shown when it has ended; after a failure no other is begun, and what the failed one printed
+    /// comes last, where one looks for it.
     pub(crate) fn side_by_side(&mut self, steps: Vec<SideStep<'_>>) -> Result<()> {
         let steps = Mutex::new(steps.into_iter());
-        let ended = Mutex::new((self, Ok(())));
+        let ended = Mutex::new((self, Vec::new()));
         std::thread::scope(|scope| {
             for _ in 0..AT_A_TIME {
                 scope.spawn(|| {
                     loop {
-                        if locked(&ended).1.is_err() {
+                        if !locked(&ended).1.is_empty() {
                             break;
                         }
                         let Some(SideStep { name, work }) = locked(&steps).next() else { break };
@@ -93,16 +94,25 @@ impl Steps {
                         let outcome = work();
                         let time = start.elapsed();
                         let printed = KEPT.take().unwrap_or_default();
+                        let printed = format!("\n==> {name}\n{printed}");
                         let mut ended = locked(&ended);
-                        print!("\n==> {name}\n{printed}");
+                        if outcome.is_ok() {
+                            print!("{printed}");
+                        }
                         if let Err(error) = ended.0.ended(name, time, outcome) {
-                            ended.1 = Err(error);
+                            ended.1.push((error, printed));
                         }
                     }
                 });
             }
         });
-        ended.into_inner().unwrap_or_else(PoisonError::into_inner).1
+        let failed = ended.into_inner().unwrap_or_else(PoisonError::into_inner).1;
+        let mut outcome = Ok(());
+        for (error, printed) in failed {
+            println!("{printed}xtask: {error:#}");
+            outcome = outcome.and(Err(error));
+        }
+        outcome
     }
 
     fn ended(

@@ -9,6 +9,7 @@ Each check prints one line. The last line counts them; the exit code is 1 if any
 import asyncio
 import contextlib
 import json
+import logging
 import pathlib
 import subprocess
 import sys
@@ -126,6 +127,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     binary = str(pathlib.Path(sys.argv[1]).resolve())
+    # It tells of every message that arrives while it leaves, which is no fault of anybody's.
+    logging.getLogger("mcp.client.streamable_http").setLevel(logging.CRITICAL)
     checks = Checks()
     for mode in MODES:
         for conversation, *flags in [(converse, "--yes"), (read_along,), (be_led_to_the_page,)]:
