@@ -1,6 +1,8 @@
 //! A server that is reached over HTTP: each message is a request of its own, and what comes back is one
 //! message or a stream of them.
 
+mod listening;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, Weak};
@@ -17,6 +19,7 @@ use net::{Network, RequestHost, Transport};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::credentials::{HttpRefusal, NotAdmitted, ServerCredentials};
 use crate::event_stream::{EventSplitter, StreamPlace};
@@ -109,6 +112,8 @@ struct Talk {
     under_way: BTreeMap<u64, AbortHandle>,
     /// Messages that nothing comes back for.
     others: usize,
+    /// Ends with the greeting of the legacy era, before which nothing is asked.
+    greeting: Option<CancellationToken>,
     /// Hears what a server of the legacy era says by itself.
     listening: Option<AbortHandle>,
     /// Arguments of tools that travel in the head too, by tool.
@@ -133,18 +138,28 @@ impl Wire for HttpWire {
         let headers = self.shared.headers(message, &talk);
         let shared = Arc::clone(&self.shared);
         let is_greeting = message["method"] == "initialize";
-        if message["method"] == "notifications/initialized" {
-            let (shared, headers) = (Arc::clone(&self.shared), headers.clone());
-            let listening = self.runtime.spawn(async move { shared.listen(headers).await });
-            talk.listening = Some(listening.abort_handle());
-        }
+        let greeting = talk.greeting.clone().filter(|_| id.is_some());
+        let told = (message["method"] == "notifications/initialized").then(|| {
+            let (told, begun) = (CancellationToken::new(), CancellationToken::new());
+            talk.greeting = Some(begun.clone());
+            let (shared, headers, told_to) =
+                (Arc::clone(&self.shared), headers.clone(), told.clone());
+            let listening =
+                async move { shared.listen(headers, told_to, begun.drop_guard()).await };
+            talk.listening = Some(self.runtime.spawn(listening).abort_handle());
+            told.drop_guard()
+        });
         let task = self.runtime.spawn(async move {
+            if let Some(greeting) = greeting {
+                greeting.cancelled().await;
+            }
             let exchange = shared.exchange(body, headers, is_greeting, id);
             let done = match id {
                 Some(_) => exchange.await,
                 // A request ends with the call that waits for its answer; no call waits for these.
                 None => tokio::time::timeout(NOTICE_PATIENCE, exchange).await.unwrap_or(Ok(())),
             };
+            drop(told);
             let mut talk = locked(&shared.talk);
             match id {
                 Some(id) => _ = talk.under_way.remove(&id),
@@ -222,32 +237,6 @@ impl SharedHttp {
             }
         }
         headers
-    }
-
-    /// Takes what a server of the legacy era sends outside of answers, if it offers that.
-    async fn listen(&self, headers: HeaderMap) {
-        if let Ok(response) = self.opened(headers).await {
-            // It ends when the server wants; calls do not depend on it.
-            self.streamed(response, false, &mut StreamPlace::default()).await;
-        }
-    }
-
-    /// Opens a stream of the legacy era that is not the answer to a message.
-    async fn opened(&self, mut headers: HeaderMap) -> Result<Response<Incoming>, String> {
-        headers.remove(CONTENT_TYPE);
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let shown = self.shown().await.map_err(|error| match error {
-            NotAdmitted::NeedsLogin(why) | NotAdmitted::Failed(why) => why,
-        })?;
-        headers.extend(shown.map(|shown| (AUTHORIZATION, shown)));
-        let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = headers;
-        let response = self.transport.send(request).await.map_err(|error| error.why)?;
-        match response.status().is_success() {
-            true => Ok(response),
-            false => Err(format!("it refuses with the status {}", response.status())),
-        }
     }
 
     /// The header with which the server is asked.

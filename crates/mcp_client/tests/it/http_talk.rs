@@ -48,6 +48,35 @@ async fn requests_of_the_legacy_era_are_those_of_a_session() {
 }
 
 #[tokio::test]
+async fn a_server_of_the_legacy_era_is_asked_only_once_it_has_been_greeted() {
+    // Slow, so that whatever does not wait for its answers comes too early.
+    let slowly = |answer: Answer| {
+        std::thread::sleep(Duration::from_millis(100));
+        answer
+    };
+    let server = HttpServer::start(move |seen| match seen.what() {
+        "notifications/initialized" => slowly(Answer::status(202, "")),
+        "GET" => slowly(Answer::events(": hello\n\n")),
+        _ => legacy(AnswerKind::Json, "s1", seen).unwrap_or_else(|| Answer::json(&echoed(seen))),
+    });
+    let tools = Tools::of(&server).await;
+    assert_eq!(tools.echo("hello").await.unwrap(), "hello");
+    let seen = server.seen();
+    let asked: Vec<&str> = seen.iter().map(|seen| seen.what()).collect();
+    assert_eq!(
+        asked,
+        [
+            "server/discover",
+            "initialize",
+            "notifications/initialized",
+            "GET",
+            "tools/list",
+            "tools/call"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn news_before_the_result_do_not_disturb_it() {
     let server = HttpServer::start(|seen| {
         modern(AnswerKind::Events, seen).unwrap_or_else(|| {
