@@ -59,9 +59,14 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The body of an answer.
 pub type AnswerBody = UnsyncBoxBody<Bytes, Infallible>;
 
+/// Answers a request by the rules of rmcp. Behind a pointer, so that the server is compiled where its handler is
+/// known and not again where it is used.
+type Handle =
+    dyn Fn(Request<Full<Bytes>>) -> BoxFuture<'static, Response<AnswerBody>> + Send + Sync;
+
 /// The server at one address.
-pub struct HttpEndpoint<H: ServerHandler = McpHandler> {
-    service: StreamableHttpService<Arc<H>, LocalSessionManager>,
+pub struct HttpEndpoint {
+    handle: Box<Handle>,
     sessions: Arc<LocalSessionManager>,
     owners: Mutex<HashMap<SessionId, SessionOwner>>,
     running: Arc<Semaphore>,
@@ -80,11 +85,9 @@ impl HttpEndpoint {
     pub fn new(parts: ServerParts, closing: &CancellationToken) -> Self {
         Self::of(McpHandler::new(parts), closing)
     }
-}
 
-impl<H: ServerHandler> HttpEndpoint<H> {
     /// The same for a handler that answers more than a project's own, such as one for tests.
-    pub fn of(handler: H, closing: &CancellationToken) -> Self {
+    pub fn of<H: ServerHandler>(handler: H, closing: &CancellationToken) -> Self {
         let handler = Arc::new(handler);
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(SESSION_TIME);
@@ -105,8 +108,13 @@ impl<H: ServerHandler> HttpEndpoint<H> {
             Arc::clone(&sessions),
             config,
         );
+        let handle = move |request| {
+            let service = service.clone();
+            let answering = Box::pin(async move { service.handle(request).await });
+            slow_answer::of(answering).boxed()
+        };
         Self {
-            service,
+            handle: Box::new(handle),
             sessions,
             owners: Mutex::default(),
             running: Arc::new(Semaphore::new(MAX_RUNNING_HTTP)),
@@ -122,7 +130,6 @@ impl<H: ServerHandler> HttpEndpoint<H> {
         body: Bytes,
         client: HttpClient,
     ) -> BoxFuture<'_, Response<AnswerBody>> {
-        // Behind a pointer, so that the server is compiled here and not again where it is used.
         self.answer_to(parts, body, client).boxed()
     }
 
@@ -214,11 +221,8 @@ impl<H: ServerHandler> HttpEndpoint<H> {
         Arc::clone(&self.running).acquire_owned().await.ok()
     }
 
-    async fn handle(&self, parts: Parts, body: Bytes) -> Response<AnswerBody> {
-        let (service, request) =
-            (self.service.clone(), Request::from_parts(parts, Full::new(body)));
-        let answering = Box::pin(async move { service.handle(request).await });
-        slow_answer::of(answering).await
+    fn handle(&self, parts: Parts, body: Bytes) -> BoxFuture<'static, Response<AnswerBody>> {
+        (self.handle)(Request::from_parts(parts, Full::new(body)))
     }
 
     /// Whether the session that a request names, if any, was opened by a client that may do the same. One

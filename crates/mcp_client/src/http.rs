@@ -8,14 +8,14 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
     WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use net::{Network, RequestHost, Transport};
+use net::{Network, RequestBody, RequestHost, Transport};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -72,7 +72,7 @@ struct HttpWire {
 }
 
 struct SharedHttp {
-    transport: Transport<Full<Bytes>>,
+    transport: Transport,
     uri: Uri,
     credentials: Option<Box<dyn ServerCredentials>>,
     peer: Weak<Peer>,
@@ -314,7 +314,7 @@ impl SharedHttp {
         headers: &HeaderMap,
         shown: Option<HeaderValue>,
     ) -> Result<Response<Incoming>, String> {
-        let mut request = Request::new(Full::new(body.clone()));
+        let mut request = Request::new(RequestBody::from(body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = headers.clone();

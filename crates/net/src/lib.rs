@@ -17,6 +17,7 @@ mod authority;
 mod decoding;
 mod dial;
 mod reach;
+mod request_body;
 mod resolver;
 mod signal;
 mod transport;
@@ -31,14 +32,16 @@ pub use authority::{Authority, RequestHost};
 pub use decoding::{Decoding, SLICE};
 pub use dial::{Dialer, NotReached};
 pub use reach::Reach;
+pub use request_body::RequestBody;
 pub use resolver::{NameResolver, SystemResolver};
 pub use signal::Signal;
 pub use transport::{
-    HttpVersions, InvalidProxy, Network, Roots, SendError, Transport, innermost, origin, spoken,
+    HttpVersions, InvalidProxy, Network, Roots, SendError, Sending, Transport, innermost, origin,
+    spoken,
 };
 pub use upstream::{InvalidUpstream, Upstream};
 pub use waiting::{Stop, wait};
 pub use web_client::{
-    MAX_REDIRECTS, MayFollow, NotFollowed, WebCall, WebClient, WebError, WebReply,
+    Fetching, MAX_REDIRECTS, MayFollow, NotFollowed, WebCall, WebClient, WebError, WebReply,
 };
 pub use web_url::{InvalidWebUrl, WebUrl, form};

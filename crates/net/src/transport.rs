@@ -5,12 +5,13 @@ mod connect;
 mod tls;
 
 use std::error::Error;
+use std::pin::Pin;
 use std::time::Duration;
 
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header::PROXY_AUTHORIZATION;
 use hyper::{Request, Response, Uri};
-use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use connect::{ConnectError, Connector};
@@ -18,6 +19,7 @@ use connect::{ConnectError, Connector};
 use crate::authority::Authority;
 use crate::dial::Dialer;
 use crate::reach::Reach;
+use crate::request_body::RequestBody;
 use crate::upstream::Upstream;
 
 pub use connect::InvalidProxy;
@@ -61,18 +63,16 @@ pub enum HttpVersions {
     OneAndTwo,
 }
 
-/// A pool of connections for requests with bodies of one type. Cloning it shares them.
-#[derive(Debug)]
-pub struct Transport<B> {
-    client: Client<Connector, B>,
+/// A pool of connections. Cloning it shares them.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    client: Client<Connector, RequestBody>,
     connector: Connector,
 }
 
-impl<B> Clone for Transport<B> {
-    fn clone(&self) -> Self {
-        Self { client: self.client.clone(), connector: self.connector.clone() }
-    }
-}
+/// What becomes of a request. Behind a pointer, so that HTTP is compiled here and not again in every crate that asks
+/// something.
+pub type Sending = Pin<Box<dyn Future<Output = Result<Response<Incoming>, SendError>> + Send>>;
 
 /// Why there is no answer, not even a refusal.
 #[derive(Debug)]
@@ -85,10 +85,7 @@ pub struct SendError {
     pub refused: Option<String>,
 }
 
-impl<B> Transport<B>
-where
-    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
-{
+impl Transport {
     /// Nothing is opened and no certificate is read before it is needed.
     pub fn new(
         network: &Network,
@@ -118,27 +115,32 @@ where
     }
 
     /// Sends a request. Dropping the future, or later the answer's body, closes the connection.
-    pub async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, SendError> {
+    pub fn send(&self, mut request: Request<RequestBody>) -> Sending {
         let origin = origin(request.uri());
         if let Some(value) = self.connector.proxy_authorization(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, value);
         }
-        self.client.request(request).await.map_err(|error| {
-            let connect = error.source().and_then(|source| source.downcast_ref::<ConnectError>());
-            let may_pass = connect.is_none_or(ConnectError::may_pass);
-            let refused = match connect {
-                Some(ConnectError::Refused(why)) => Some(why.clone()),
-                _ => None,
-            };
-            let why = match connect {
-                Some(error) => format!("cannot connect to {origin}: {error}"),
-                None => {
-                    let why = innermost(&error);
-                    format!("the connection to {origin} broke before an answer came ({why})")
-                }
-            };
-            SendError { why, may_pass, refused }
-        })
+        let answer = self.client.request(request);
+        Box::pin(async move { answer.await.map_err(|error| SendError::new(&error, &origin)) })
+    }
+}
+
+impl SendError {
+    fn new(error: &legacy::Error, origin: &str) -> Self {
+        let connect = error.source().and_then(|source| source.downcast_ref::<ConnectError>());
+        let may_pass = connect.is_none_or(ConnectError::may_pass);
+        let refused = match connect {
+            Some(ConnectError::Refused(why)) => Some(why.clone()),
+            _ => None,
+        };
+        let why = match connect {
+            Some(error) => format!("cannot connect to {origin}: {error}"),
+            None => {
+                let why = innermost(error);
+                format!("the connection to {origin} broke before an answer came ({why})")
+            }
+        };
+        SendError { why, may_pass, refused }
     }
 }
 

@@ -1,8 +1,9 @@
 //! One exchange with a web server: every redirect judged, everything bounded.
 
+use std::pin::Pin;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE,
@@ -13,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::decoding::{Decoding, SLICE};
 use crate::reach::Reach;
+use crate::request_body::RequestBody;
 use crate::transport::{
     HEAD_BYTES, HttpVersions, InvalidProxy, Network, Transport, innermost, spoken,
 };
@@ -26,7 +28,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Fetches from web servers. A clone shares the connections.
 #[derive(Clone, Debug)]
 pub struct WebClient {
-    transport: Transport<Full<Bytes>>,
+    transport: Transport,
 }
 
 /// What is asked of a server.
@@ -92,6 +94,9 @@ pub enum WebError {
     TimedOut(Duration),
 }
 
+/// What becomes of a fetch, behind a pointer for the reason that [`crate::Sending`] is.
+pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<WebReply, WebError>> + Send + 'a>>;
+
 /// Whether a redirect may be followed; if not, why, as a part of a sentence.
 pub type MayFollow<'f> = dyn Fn(&WebUrl) -> Result<(), String> + Send + Sync + 'f;
 
@@ -104,15 +109,10 @@ impl WebClient {
 
     /// Sends the request and reads the answer. A redirect to another origin is followed only if
     /// `may_follow` says so; one to the same origin always is.
-    pub async fn fetch(
-        &self,
-        call: WebCall,
-        may_follow: &MayFollow<'_>,
-    ) -> Result<WebReply, WebError> {
+    pub fn fetch<'a>(&'a self, call: WebCall, may_follow: &'a MayFollow<'_>) -> Fetching<'a> {
         let timeout = call.timeout;
-        let deadline = Instant::now() + timeout;
-        let fetching = timeout_at(deadline, self.followed(call, may_follow)).await;
-        fetching.unwrap_or(Err(WebError::TimedOut(timeout)))
+        let fetching = timeout_at(Instant::now() + timeout, self.followed(call, may_follow));
+        Box::pin(async move { fetching.await.unwrap_or(Err(WebError::TimedOut(timeout))) })
     }
 
     async fn followed(
@@ -141,7 +141,7 @@ impl WebClient {
     }
 
     async fn sent(&self, call: &WebCall) -> Result<Response<Incoming>, WebError> {
-        let mut request = Request::new(Full::new(call.body.clone().unwrap_or_default()));
+        let mut request = Request::new(RequestBody::from(call.body.clone().unwrap_or_default()));
         *request.method_mut() = call.method.clone();
         let address = call.url.as_str().parse();
         *request.uri_mut() = address.map_err(|_| WebError::Refused {

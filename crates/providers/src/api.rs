@@ -2,10 +2,10 @@
 //! and how its answer is read.
 
 use context_manager::{ModelError, ModelEvent, ModelRequest, ToolListing, ToolSpec};
+use net::RequestBody;
 use serde_json::Value;
 
 use crate::format::{self, WrittenCache};
-use crate::request_body::RequestBody;
 use crate::{
     AnthropicStream, ChatStream, Quirks, ResponsesStream, SseEvent, anthropic, openai_chat,
     openai_responses,

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use context_manager::{CacheHint, ModelRequest, ToolSpec};
 use hyper::body::Bytes;
+use net::RequestBody;
 use protocol::Message;
 use serde_json::{Map, Value};
 
-use crate::request_body::{Growing, RequestBody};
+use crate::growing::Growing;
 use crate::turns::{Placed, WireTurn, placed_turns, turns};
 
 /// Turns at the end that are written anew each time, because cache marks move with them.

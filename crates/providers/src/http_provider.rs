@@ -12,11 +12,10 @@ use context_manager::{
 use futures_util::stream;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Uri};
-use net::{InvalidProxy, Network, Transport};
+use net::{InvalidProxy, Network, RequestBody, Transport};
 
 use crate::catalogue::model_info;
 use crate::format::WrittenCache;
-use crate::request_body::RequestBody;
 use crate::{Api, Quirks, Secret};
 use answer::Answer;
 
@@ -114,7 +113,7 @@ struct ProviderState {
     config: HttpConfig,
     url: Uri,
     headers: HeaderMap,
-    transport: Transport<RequestBody>,
+    transport: Transport,
     written: WrittenCache,
 }
 

@@ -7,10 +7,9 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response};
-use net::{Network, Transport, innermost};
+use net::{Network, RequestBody, Transport, innermost};
 use serde_json::Value;
 
-use crate::request_body::RequestBody;
 use crate::{Secret, SseDecoder, SseEvent};
 
 /// The longest answer that is not a stream, and the longest event of one: an entry of a log holds whole messages.
@@ -23,7 +22,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// A server and the token it wants.
 #[derive(Clone, Debug)]
 pub struct JsonServer {
-    transport: Transport<RequestBody>,
+    transport: Transport,
     base_url: String,
     token: Option<Secret>,
 }

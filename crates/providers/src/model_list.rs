@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Limited};
 use hyper::{Request, Uri};
-use net::{Network, Transport, spoken};
+use net::{Network, RequestBody, Transport, spoken};
 use serde_json::Value;
 
 use crate::HttpConfig;
 use crate::http_provider::headers;
-use crate::request_body::RequestBody;
 
 /// No list of models is longer.
 const MAX_LIST: usize = 1024 * 1024;

@@ -26,6 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use protocol::{LogEntry, Opened, SessionEvent};
 use sqlx::PgPool;
 
@@ -139,22 +141,26 @@ async fn to_the_end<T: Send + 'static>(
 impl PostgresDatabase {
     /// Connects, brings the tables up to date and joins the replicas. Has to be called on a runtime
     /// that lives as long as the database is used.
-    pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
-        let (connect, place) = connect::connect_options(&options.url)?;
-        let pool = connect::pool(connect.clone(), &place, options.connections).await?;
-        migrate::migrate(&pool, &place).await?;
-        let presence = Arc::new(Presence::new(options.name, options.addr)?);
-        let joined = presence.join(&presence.id(), &pool).await;
-        joined.map_err(|error| place.error("joining the replicas", &error))?;
-        presence::keep(presence.clone(), connect).await?;
-        let hints = Arc::new(HintSender::new(presence.hints().clone()));
-        hints::start(&hints, &pool);
-        let clock = options.clock;
-        let months = Mutex::default();
-        let inner = Arc::new(PostgresInner { pool, place, presence, hints, clock, months });
-        let made = partitions::make_ahead(&inner).await;
-        made.map_err(|error| inner.place.error("preparing the database", &error))?;
-        Ok(Self { inner })
+    pub fn open(options: PostgresOptions) -> BoxFuture<'static, Result<Self, StoreError>> {
+        // Behind a pointer, so that it is compiled here and not again where it is called.
+        let opening = async move {
+            let (connect, place) = connect::connect_options(&options.url)?;
+            let pool = connect::pool(connect.clone(), &place, options.connections).await?;
+            migrate::migrate(&pool, &place).await?;
+            let presence = Arc::new(Presence::new(options.name, options.addr)?);
+            let joined = presence.join(&presence.id(), &pool).await;
+            joined.map_err(|error| place.error("joining the replicas", &error))?;
+            presence::keep(presence.clone(), connect).await?;
+            let hints = Arc::new(HintSender::new(presence.hints().clone()));
+            hints::start(&hints, &pool);
+            let clock = options.clock;
+            let months = Mutex::default();
+            let inner = Arc::new(PostgresInner { pool, place, presence, hints, clock, months });
+            let made = partitions::make_ahead(&inner).await;
+            made.map_err(|error| inner.place.error("preparing the database", &error))?;
+            Ok(Self { inner })
+        };
+        opening.boxed()
     }
 
     /// Where it is, without a password.

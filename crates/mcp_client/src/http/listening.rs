@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Request, Response};
+use net::RequestBody;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::SharedHttp;
@@ -54,7 +54,7 @@ impl SharedHttp {
             NotAdmitted::NeedsLogin(why) | NotAdmitted::Failed(why) => why,
         })?;
         headers.extend(shown.map(|shown| (AUTHORIZATION, shown)));
-        let mut request = Request::new(Full::new(Bytes::new()));
+        let mut request = Request::new(RequestBody::default());
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = headers;
         let response = self.transport.send(request).await.map_err(|error| error.why)?;

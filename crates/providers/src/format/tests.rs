@@ -1,4 +1,6 @@
 use context_manager::CacheHint;
+use futures_util::FutureExt as _;
+use http_body_util::BodyExt as _;
 use proptest::prelude::*;
 use protocol::{Content, Speaker, ToolCall};
 use serde_json::json;
@@ -28,7 +30,7 @@ fn message() -> impl Strategy<Value = Arc<Message>> {
 
 fn assert_same(api: Api, request: &ModelRequest, quirks: &Quirks, written: &WrittenCache) {
     let body = api.written_body(request, quirks, written).unwrap();
-    let bytes: Vec<u8> = body.pieces().flatten().copied().collect();
+    let bytes: Vec<u8> = body.collect().now_or_never().unwrap().unwrap().to_bytes().into();
     let read: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(read, api.request_body(request, quirks), "{api:?}");
 }

@@ -9,12 +9,11 @@ use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use net::{Decoding, SLICE, SendError, innermost, spoken};
+use net::{Decoding, RequestBody, SLICE, SendError, innermost, spoken};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::ProviderState;
-use crate::request_body::RequestBody;
 use crate::{ApiReader, SseDecoder, error_of};
 
 /// The most of a refusal that is read.

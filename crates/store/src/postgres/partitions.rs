@@ -1,5 +1,7 @@
 //! The partitions of the log, one for each month in which sessions began, and what is removed when it is old.
 
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 
@@ -32,8 +34,8 @@ pub struct Removed {
 impl PostgresDatabase {
     /// Removes sessions to which nothing was written for some days, by the database's clock, with everything
     /// derived from them. Those that a replica holds, or whose inbox is not empty, stay.
-    pub async fn remove_older_than(&self, days: u32) -> Result<Removed, StoreError> {
-        let done = async {
+    pub fn remove_older_than(&self, days: u32) -> BoxFuture<'_, Result<Removed, StoreError>> {
+        let removing = async move {
             let mut conn = self.inner.pool.acquire().await?;
             let mut removed = remove_partitions(&mut conn, days).await?;
             loop {
@@ -44,8 +46,8 @@ impl PostgresDatabase {
                 }
             }
         };
-        let done: Result<Removed, sqlx::Error> = done.await;
-        done.map_err(|error| self.inner.place.error("removing old sessions", &error))
+        let told = |error: sqlx::Error| self.inner.place.error("removing old sessions", &error);
+        removing.map_err(told).boxed()
     }
 }
 

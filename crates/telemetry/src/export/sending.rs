@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, Method, Request, StatusCode, Uri};
-use net::{Network, Transport};
+use net::{Network, RequestBody, Transport};
 
 use super::InvalidEndpoint;
 use crate::otlp::rejected;
@@ -57,7 +57,7 @@ pub(super) struct Destination {
     uri: Uri,
     headers: HeaderMap,
     timeout: Duration,
-    transport: Transport<Full<Bytes>>,
+    transport: Transport,
 }
 
 impl Destination {
@@ -98,7 +98,7 @@ impl Destination {
     }
 
     async fn attempt(&self, body: Bytes) -> Result<u64, SendFailure> {
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(RequestBody::from(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();

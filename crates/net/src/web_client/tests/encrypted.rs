@@ -39,7 +39,9 @@ async fn version_server(protocols: &[&[u8]]) -> u16 {
                 let Ok(stream) = acceptor.accept(socket).await else { return };
                 let service = service_fn(|request: Request<Incoming>| async move {
                     let version = format!("{:?}", request.version());
-                    Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(version))))
+                    Ok::<_, Infallible>(Response::new(http_body_util::Full::new(Bytes::from(
+                        version,
+                    ))))
                 });
                 let builder = auto::Builder::new(TokioExecutor::new());
                 let _ = builder.serve_connection(TokioIo::new(stream), service).await;
