@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 impl SharedHttp {
     /// Takes what a server sends outside of answers, if it offers that, once it has been told that we are ready. The
     /// greeting has ended with `begun`: a server that asks back in the middle of a call may do so here, and drops
-    /// its question where nobody listens yet.
+    /// its question if this stream is not open yet.
     pub(super) async fn listen(
         &self,
         headers: HeaderMap,
