@@ -130,15 +130,17 @@ impl SandboxPart {
                 "Allow unprivileged user namespaces: `sysctl -w user.max_user_namespaces=15000`, and \
                  where they exist `kernel.unprivileged_userns_clone=1` and \
                  `kernel.apparmor_restrict_unprivileged_userns=0`. In a container, allow them in its \
-                 seccomp profile."
+                 seccomp profile; in a unit of systemd, leave out `RestrictNamespaces`."
             }
             SandboxPart::Namespaces | SandboxPart::Root => {
                 "In a container, start it so that namespaces and mounts are allowed inside (for \
-                 example `--security-opt seccomp=unconfined`), or run Toolkiln outside of it."
+                 example `--security-opt seccomp=unconfined`), or run Toolkiln outside of it. In a unit \
+                 of systemd, leave out `RestrictNamespaces` and `ProtectHostname`."
             }
             SandboxPart::Proc => {
                 "In a container, /proc is partly covered and cannot be mounted anew: start it with \
-                 `--security-opt systempaths=unconfined`, or run Toolkiln outside of it."
+                 `--security-opt systempaths=unconfined`, or run Toolkiln outside of it. In a unit of \
+                 systemd, leave out `ProtectKernelLogs` and `ProtectKernelTunables`."
             }
             SandboxPart::IdMapping => {
                 "Run Toolkiln as the user who owns the project, or give the project to a user that is \
@@ -153,7 +155,7 @@ impl SandboxPart {
             }
             SandboxPart::ControlGroup => {
                 "Start Toolkiln where it may make control groups, for example in a session of \
-                 `systemd --user` or as a service with `Delegate=yes`."
+                 `systemd --user`."
             }
             SandboxPart::Launch | SandboxPart::Privileges | SandboxPart::Limits => {
                 "Report this with the output of `toolkiln doctor`."

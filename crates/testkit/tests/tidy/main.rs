@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod architecture;
+mod contrib;
 mod crates;
 mod documents;
 mod file_access;
