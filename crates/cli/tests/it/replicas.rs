@@ -1,5 +1,6 @@
 //! Several replicas of `toolkiln serve` on one real PostgreSQL: whichever is asked, and whichever dies.
 
+mod audit;
 mod draining;
 mod dying;
 mod people;
