@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(102, "102_removed_sessions"),
 ];
 
+    migration!(103, "103_token_makers"),
 /// Replicas that start together take turns. The number is ours among all that use the database.
 const LOCK: i64 = 0x746f_6f6c_6b69_6c6e;
 

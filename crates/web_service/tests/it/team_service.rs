@@ -383,6 +383,7 @@ pub(crate) async fn add_token(
         days,
         hash: secret.hash(),
     };
+        made_with: None,
     people.add_token(&user.id, new).await.unwrap();
     secret.expose().to_owned()
 }
