@@ -46,7 +46,7 @@ use toolchain::{formatters, package_name, project_kind, test_commands};
 pub use activity::{ActivityStream, Subscription};
 pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled, TextSearch};
 pub use approval_gate::{Approved, Asker};
-pub use approver::{ApproveAll, Approver, RefuseAll, RuleKeeper};
+pub use approver::{ApproveAll, Approver, RefuseAll, Revocation, RuleKeeper};
 pub use arguments::{ToolArguments, Whole};
 pub use category::Category;
 pub use checks::{CheckError, EditCheck};

@@ -4,6 +4,7 @@ mod audit;
 mod draining;
 mod dying;
 mod people;
+mod rules;
 mod sharing;
 mod worktrees;
 

@@ -96,9 +96,9 @@ impl ProjectView {
         all
     }
 
-    /// Everything that runs calls in the project, of whatever user: a rule that is taken back holds nowhere.
-    pub(crate) fn executors(&self) -> Vec<ToolExecutor> {
-        self.view.hub.executors(self.name())
+    /// Takes a rule back, for calls of whatever user at whatever replica. Answers whether there was one.
+    pub(crate) async fn revoke(&self, rule: &str) -> Result<bool, HubError> {
+        self.view.hub.revoke(&self.served, rule).await
     }
 
     /// Begins a session, which belongs to the client.
