@@ -58,7 +58,7 @@ pub use definition::{Approval, ToolDefinition, ToolType};
 pub use executor::{ExecutorOptions, Explained, ToolExecutor};
 pub use face::{Face, Vocabulary};
 pub use file_tracker::FileTracker;
-pub use history::History;
+pub use history::{ChangeSight, History};
 pub use instructions::{InstructionFile, InstructionText};
 pub use learned_rules::LearnedRules;
 pub use limits::{LimitOverrides, Limits};

@@ -21,6 +21,7 @@ mod served_project;
 mod session_feed;
 mod shared_rules;
 
+mod user_sight;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

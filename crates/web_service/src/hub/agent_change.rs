@@ -1,5 +1,8 @@
 //! What a session works with: the model and the role that clients choose for it, and what its user pays with.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use protocol::AgentRole;
 use serde::{Deserialize, Serialize};
@@ -8,6 +11,8 @@ use store::SessionId;
 use team::UserId;
 
 use super::{AnswerByHand, HubError, ServedProject, SessionHub};
+use super::owner_budget::OwnerBudget;
+use super::user_sight::UserSight;
 
 /// What is to be different from now on.
 #[derive(Clone, Default)]
@@ -16,8 +21,25 @@ pub struct AgentChange {
     pub model: Option<Model>,
     /// The role that the conversation acts in.
     pub role: Option<AgentRole>,
-    /// US dollars after which it pauses, if that is less than what is configured.
-    pub cost_usd: Option<f64>,
+    /// The user that it belongs to, with the budgets that its turns are paid from.
+    pub(crate) owner: Option<SessionOwner>,
+}
+
+/// The user that a session belongs to.
+#[derive(Clone)]
+pub(crate) struct SessionOwner {
+    user: UserId,
+    team: Arc<dyn SessionTeam>,
+    budget: Arc<dyn SharedBudget>,
+}
+
+/// Who pays for the turns of a session, and how.
+pub(crate) struct Payment {
+    pub(crate) user: UserId,
+    /// The model with the user's own key; none if the user has none for it.
+    pub(crate) model: Option<Model>,
+    /// Whether a budget holds at present.
+    pub(crate) is_limited: bool,
 }
 
 /// A session whose turns are to be paid.
@@ -60,6 +82,13 @@ pub(crate) trait SessionTeam: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentNames {
     pub(crate) model: Option<String>,
+    /// Those of these sessions, or names of calls by hand, whose changes a user may see.
+    async fn seen_changes(
+        &self,
+        user: &UserId,
+        sessions: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, HubError>;
+
     pub(crate) role: Option<String>,
 }
 
@@ -102,10 +131,9 @@ impl AgentChange {
     pub fn apply(self, parts: &mut SessionParts) {
         parts.model = self.model.unwrap_or_else(|| parts.model.clone());
         parts.role = self.role.unwrap_or_else(|| parts.role.clone());
-        let configured = parts.budget.cost_usd;
-        parts.budget.cost_usd = match (self.cost_usd, configured) {
-            (Some(usd), Some(configured)) => Some(usd.min(configured)),
-            (usd, configured) => usd.or(configured),
-        };
+        if let Some(SessionOwner { user, team, budget }) = self.owner {
+            parts.shared_budget = Some(budget);
+            UserSight::limit(&mut parts.tools, &team, &user);
+        }
     }
 }

@@ -9,6 +9,7 @@ use store::{
 };
 use tool_system::{EntrySummary, History, Limits, ProjectTools, ToolExecutor};
 
+use super::team_state::is_by_hand_of;
 use super::{HubView, TeamViewer};
 use crate::api_error::ApiError;
 use crate::hub::{
@@ -256,13 +257,12 @@ impl ProjectView {
         if user.sees_all() {
             return Ok(entries);
         }
-        let by_own_hand = format!("-{}", user.id());
         let id = |entry: &EntrySummary| entry.session.parse::<SessionId>().ok();
         let ids: Vec<SessionId> = entries.iter().filter_map(id).collect();
         let mut seen = self.view.seen(self.name(), &ids).await?.into_iter();
         let is_seen = |entry: &EntrySummary| match id(entry) {
             Some(_) => seen.next().unwrap_or(false),
-            None => entry.session.ends_with(&by_own_hand),
+            None => is_by_hand_of(user.id(), &entry.session),
         };
         Ok(entries.into_iter().filter(is_seen).collect())
     }

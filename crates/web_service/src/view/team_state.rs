@@ -1,6 +1,6 @@
 //! The team that uses the service.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -9,8 +9,9 @@ use session::Model;
 use store::{DecisionFilter, LoggedDecision, ProjectStores, SessionId, StatsFilter, Store};
 use team::oidc::OidcProvider;
 use team::{
-    AuditEntry, AuditKind, MasterKeys, PeopleError, PeopleStore, ProviderKey, Recognised,
-    RemovedSession, SecretKind, SecretText, SessionAccess, UserId, Visibility,
+    AuditEntry, AuditKind, BudgetBalance, MasterKeys, PeopleError, PeopleStore, ProviderKey,
+    Recognised, Relation, RemovedSession, SecretKind, SecretText, SessionAccess, SessionAct, User,
+    UserId, Visibility, may,
 };
 use tokio::sync::watch;
 
@@ -240,6 +241,11 @@ pub(crate) fn logged_entry(decision: LoggedDecision, project: &str) -> AuditEntr
     let LoggedDecision { session, at, by, subject, is_approved, is_remembered, .. } = decision;
     AuditEntry {
         at,
+/// Whether changes under this name, in place of a session, were made by a user's own hand or agents.
+pub(super) fn is_by_hand_of(user: &UserId, name: &str) -> bool {
+    name.parse::<SessionId>().is_err() && name.ends_with(&format!("-{user}"))
+}
+
         user: by.map(UserId::named),
         kind: if is_approved { AuditKind::Approved } else { AuditKind::Denied },
         project: Some(project.to_owned()),
@@ -318,3 +324,23 @@ impl SessionTeam for TeamState {
         !(self.four_eyes() && is_same)
     }
 }
+    async fn seen_changes(
+        &self,
+        user: &UserId,
+        mut sessions: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, HubError> {
+        let users = self.people().users().await?;
+        let known = users.into_iter().find(|known| known.id == *user && !known.is_disabled);
+        let Some(User { role, .. }) = known else { return Ok(BTreeSet::new()) };
+        if may(role, Relation::Other, SessionAct::Read) {
+            return Ok(sessions);
+        }
+        let ids: Vec<SessionId> = sessions.iter().filter_map(|name| name.parse().ok()).collect();
+        let access = self.access(&ids).await?;
+        let is_seen = |access| may(role, Relation::of(user, access), SessionAct::Read);
+        let seen = ids.iter().zip(&access).filter(|(_, access)| is_seen(access));
+        let seen: BTreeSet<&str> = seen.map(|(id, _)| id.as_str()).collect();
+        sessions.retain(|name| seen.contains(name.as_str()) || is_by_hand_of(user, name));
+        Ok(sessions)
+    }
+
