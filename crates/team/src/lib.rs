@@ -28,7 +28,7 @@ mod user;
 pub use audit::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, CSV_HEAD, InvalidAuditPlace, PlacedEntry,
 };
-pub use budget::{BudgetScope, DayBudget, Spending, exceeded};
+pub use budget::{BudgetBalance, BudgetScope, DayBudget, Spending, balances};
 pub use invitation::{INVITATION_SECONDS, InvitationInfo, NewInvitation};
 #[cfg(any(test, feature = "contract"))]
 pub use memory::MemoryPeople;

@@ -138,7 +138,8 @@ pub trait PeopleStore: Send + Sync {
     async fn add_token(&self, by: &UserId, new: NewToken) -> Result<TokenInfo, PeopleError>;
     /// The tokens of a user, or all.
     async fn tokens(&self, user: Option<&UserId>) -> Result<Vec<TokenInfo>, PeopleError>;
-    /// Revokes a token, only of `owner` if one is named.
+    /// Revokes a token, only of `owner` if one is named, with everything that was made with it: tokens, those that were
+    /// made with them, and logins of browsers.
     async fn revoke_token(
         &self,
         by: &UserId,
@@ -204,6 +205,15 @@ pub trait PeopleStore: Send + Sync {
 
     /// All budgets, in order.
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError>;
+    /// The budgets that hold for a user in a project, with what was spent of each since midnight. None where the
+    /// sessions are not kept with the users, so that their stores have to be asked.
+    async fn balances(
+        &self,
+        _user: &UserId,
+        _project: &str,
+    ) -> Result<Option<Vec<BudgetBalance>>, PeopleError> {
+        Ok(None)
+    }
     /// Sets a budget.
     async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError>;
     /// Removes a budget.

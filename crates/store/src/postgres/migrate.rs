@@ -33,9 +33,9 @@ const MIGRATIONS: &[Migration] = &[
     migration!(100, "100_people"),
     migration!(101, "101_audit_pages"),
     migration!(102, "102_removed_sessions"),
+    migration!(103, "103_token_makers"),
 ];
 
-    migration!(103, "103_token_makers"),
 /// Replicas that start together take turns. The number is ours among all that use the database.
 const LOCK: i64 = 0x746f_6f6c_6b69_6c6e;
 

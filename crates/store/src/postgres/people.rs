@@ -222,6 +222,13 @@ impl PeopleStore for PostgresDatabase {
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
         self.told(self.all_budgets().await)
     }
+    async fn balances(
+        &self,
+        user: &UserId,
+        project: &str,
+    ) -> Result<Option<Vec<BudgetBalance>>, PeopleError> {
+        self.told(self.known_balances(user, project).await.map(Some))
+    }
     async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError> {
         self.told(self.kept_budget(by, budget).await)
     }

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use context_manager::{SharedBalance, SharedBudget};
 use protocol::AgentRole;
 use serde::{Deserialize, Serialize};
-use session::{Model, SessionParts};
+use session::{Model, SessionError, SessionParts};
 use store::SessionId;
 use team::UserId;
 
-use super::{AnswerByHand, HubError, ServedProject, SessionHub};
 use super::owner_budget::OwnerBudget;
 use super::user_sight::UserSight;
+use super::{AnswerByHand, HubError, ServedProject, SessionHub};
 
 /// What is to be different from now on.
 #[derive(Clone, Default)]
@@ -55,15 +56,22 @@ pub(crate) enum PaidSession<'a> {
 /// the same user.
 #[async_trait]
 pub(crate) trait SessionTeam: Send + Sync {
-    /// The model of this name, or the usual one, with the user's own key; none if the user has none for it. And the
-    /// dollars after which the session has to pause, if a budget says so.
+    /// Who pays for a session with the model of this name, or the usual one; none if it belongs to no user.
     async fn paid(
         &self,
         hub: &SessionHub,
         project: &ServedProject,
         session: PaidSession<'_>,
         model: Option<&str>,
-    ) -> Result<(Option<Model>, Option<f64>), HubError>;
+    ) -> Result<Option<Payment>, HubError>;
+
+    /// What was spent of the budget of a user in a project of which the least is left; none without any.
+    async fn balance(
+        &self,
+        hub: &SessionHub,
+        user: &UserId,
+        project: &str,
+    ) -> Result<Option<SharedBalance>, HubError>;
 
     /// The user that a session belongs to.
     async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError>;
@@ -74,6 +82,13 @@ pub(crate) trait SessionTeam: Send + Sync {
     /// Keeps what outlives a session that is about to be deleted.
     async fn keep_of(&self, project: &ServedProject, id: &SessionId) -> Result<(), HubError>;
 
+    /// Those of these sessions, or names of calls by hand, whose changes a user may see.
+    async fn seen_changes(
+        &self,
+        user: &UserId,
+        sessions: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, HubError>;
+
     /// Whether a user may say yes to what this other one has asked for.
     fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool;
 }
@@ -82,13 +97,6 @@ pub(crate) trait SessionTeam: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentNames {
     pub(crate) model: Option<String>,
-    /// Those of these sessions, or names of calls by hand, whose changes a user may see.
-    async fn seen_changes(
-        &self,
-        user: &UserId,
-        sessions: BTreeSet<String>,
-    ) -> Result<BTreeSet<String>, HubError>;
-
     pub(crate) role: Option<String>,
 }
 
@@ -108,23 +116,33 @@ impl AgentNames {
 impl AgentChange {
     /// The model and the role of these names.
     pub(crate) async fn named(
-        hub: &SessionHub,
+        hub: &Arc<SessionHub>,
         project: &ServedProject,
         session: Option<PaidSession<'_>>,
         names: &AgentNames,
     ) -> Result<Self, HubError> {
         let name = names.model.as_deref();
-        let (own, cost_usd) = match (hub.team(), session) {
+        let mut paid = match (hub.team(), session) {
             (Some(team), Some(session)) => team.paid(hub, project, session, name).await?,
-            _ => (None, None),
+            _ => None,
         };
+        let own = paid.as_mut().and_then(|paid| paid.model.take());
         let model = match (own, name) {
             (Some(own), _) => Some(own),
             (None, Some(name)) => Some(project.port.model(name).await?),
             (None, None) => None,
         };
+        let used = model.as_ref().unwrap_or(&project.parts.model);
+        if used.prices.is_none() && paid.as_ref().is_some_and(|paid| paid.is_limited) {
+            return Err(SessionError::NoPrice { model: used.name.clone() }.into());
+        }
         let role = names.role.as_ref().map(|name| project.parts.tools.role(name)).transpose()?;
-        Ok(Self { model, role, cost_usd })
+        let owner = paid.zip(hub.team.get()).map(|(Payment { user, .. }, team)| SessionOwner {
+            budget: OwnerBudget::new(hub, user.clone(), &project.name),
+            team: Arc::clone(team),
+            user,
+        });
+        Ok(Self { model, role, owner })
     }
 
     /// Makes the change.

@@ -7,7 +7,7 @@ use session::Model;
 use store::{
     DayStats, DaysFilter, FoundMessages, ListFilter, SessionId, SessionInfo, Stats, StatsFilter,
 };
-use tool_system::{EntrySummary, History, Limits, ProjectTools, ToolExecutor};
+use tool_system::{EntrySummary, History, Limits, ProjectTools};
 
 use super::team_state::is_by_hand_of;
 use super::{HubView, TeamViewer};

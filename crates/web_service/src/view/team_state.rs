@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use context_manager::SharedBalance;
 use protocol::visible;
-use session::Model;
 use store::{DecisionFilter, LoggedDecision, ProjectStores, SessionId, StatsFilter, Store};
 use team::oidc::OidcProvider;
 use team::{
@@ -16,7 +16,9 @@ use team::{
 use tokio::sync::watch;
 
 use super::spending::{Ledger, day_begin};
-use crate::hub::{AnswerByHand, HubError, PaidSession, ServedProject, SessionHub, SessionTeam};
+use crate::hub::{
+    AnswerByHand, HubError, PaidSession, Payment, ServedProject, SessionHub, SessionTeam,
+};
 
 /// What is known of sessions at most; beyond, all of it is asked for again.
 const MOST_KNOWN: usize = 20_000;
@@ -214,9 +216,12 @@ impl TeamState {
         user: &UserId,
         project: &str,
     ) -> Result<Option<f64>, HubError> {
-        let budgets = self.people().budgets().await?;
-        let ledger = Ledger { hub, team: self };
-        ledger.left(&budgets, user, project).await
+        let balances = Ledger { hub, team: self }.balances(user, project).await?;
+        if let Some(BudgetBalance { budget, spent }) = balances.iter().find(|it| it.is_used_up()) {
+            let (scope, spent, limit) = (budget.scope.to_string(), *spent, budget.usd_per_day);
+            return Err(HubError::OverBudget { scope, spent, limit });
+        }
+        Ok(balances.iter().map(BudgetBalance::left).reduce(f64::min))
     }
 
     /// The sessions of projects that are not served here, by project.
@@ -236,16 +241,16 @@ impl TeamState {
     }
 }
 
-/// An answer to a question of a session, as the audit shows it.
-pub(crate) fn logged_entry(decision: LoggedDecision, project: &str) -> AuditEntry {
-    let LoggedDecision { session, at, by, subject, is_approved, is_remembered, .. } = decision;
-    AuditEntry {
-        at,
 /// Whether changes under this name, in place of a session, were made by a user's own hand or agents.
 pub(super) fn is_by_hand_of(user: &UserId, name: &str) -> bool {
     name.parse::<SessionId>().is_err() && name.ends_with(&format!("-{user}"))
 }
 
+/// An answer to a question of a session, as the audit shows it.
+pub(crate) fn logged_entry(decision: LoggedDecision, project: &str) -> AuditEntry {
+    let LoggedDecision { session, at, by, subject, is_approved, is_remembered, .. } = decision;
+    AuditEntry {
+        at,
         user: by.map(UserId::named),
         kind: if is_approved { AuditKind::Approved } else { AuditKind::Denied },
         project: Some(project.to_owned()),
@@ -263,26 +268,34 @@ impl SessionTeam for TeamState {
         project: &ServedProject,
         session: PaidSession<'_>,
         model: Option<&str>,
-    ) -> Result<(Option<Model>, Option<f64>), HubError> {
-        let (user, so_far) = match session {
-            PaidSession::New(user) => (Some(user.clone()), None),
-            PaidSession::Stored(id) => {
-                let info = project.parts.store.info(id).await?;
-                (self.owner(id).await?, info.and_then(|info| info.cost_usd))
-            }
+    ) -> Result<Option<Payment>, HubError> {
+        let user = match session {
+            PaidSession::New(user) => Some(user.clone()),
+            PaidSession::Stored(id) => self.owner(id).await?,
         };
-        let Some(user) = user else { return Ok((None, None)) };
+        let Some(user) = user else { return Ok(None) };
         // A session whose budget is used up can be opened all the same, and pauses before it spends more.
-        let left = match self.left(hub, &user, &project.name).await {
-            Err(HubError::OverBudget { .. }) => Some(0.0),
-            left => left?,
-        };
+        let is_limited = self.balance(hub, &user, &project.name).await?.is_some();
         let keys = self.provider_keys(&user).await?;
         let model = match keys.is_empty() {
             true => None,
             false => project.port.model_with_keys(model, &keys).await?,
         };
-        Ok((model, left.map(|left| left + so_far.unwrap_or_default())))
+        Ok(Some(Payment { user, model, is_limited }))
+    }
+
+    async fn balance(
+        &self,
+        hub: &SessionHub,
+        user: &UserId,
+        project: &str,
+    ) -> Result<Option<SharedBalance>, HubError> {
+        let balances = Ledger { hub, team: self }.balances(user, project).await?;
+        let tightest = balances.iter().min_by(|one, other| one.left().total_cmp(&other.left()));
+        Ok(tightest.map(|BudgetBalance { budget, spent }| SharedBalance {
+            spent_usd: *spent,
+            limit_usd: budget.usd_per_day,
+        }))
     }
 
     async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError> {
@@ -319,11 +332,6 @@ impl SessionTeam for TeamState {
         Ok(self.people().keep_of_removed(removed).await?)
     }
 
-    fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool {
-        let is_same = asker.is_some_and(|asker| by == Some(asker.as_str()));
-        !(self.four_eyes() && is_same)
-    }
-}
     async fn seen_changes(
         &self,
         user: &UserId,
@@ -344,3 +352,8 @@ impl SessionTeam for TeamState {
         Ok(sessions)
     }
 
+    fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool {
+        let is_same = asker.is_some_and(|asker| by == Some(asker.as_str()));
+        !(self.four_eyes() && is_same)
+    }
+}
