@@ -67,6 +67,7 @@ pub(crate) async fn session_parts_in(
             cost_usd: agent.cost_budget_usd.map(f64::from),
             wall_time: agent.wall_time_s.map(|seconds| Duration::from_secs(seconds.get())),
         },
+        shared_budget: None,
         tools,
         observers: telemetry::observers(project),
     })

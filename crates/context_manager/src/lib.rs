@@ -47,7 +47,7 @@ pub use model::{
 pub use open_requests::Charge;
 pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
-pub use purse::Purse;
+pub use purse::{Purse, SharedBalance, SharedBudget};
 pub use retry::RetryPolicy;
 pub use runtime::{LogError, Ports, SessionLog, ToolRuntime};
 pub use state::{CallProgress, ContextState, OpenCall, PartialAnswer};

@@ -6,6 +6,7 @@
 
 mod account;
 mod reservation;
+mod shared_budget;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,9 +16,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::LogError;
 use account::{Account, Offer, Refusal, Scarce};
 pub(crate) use account::{CAUTION, Limits, Need, OpeningBalance, Purpose, Spent};
 pub(crate) use reservation::{Receipt, Reservation};
+pub use shared_budget::{SharedBalance, SharedBudget};
 
 /// A purse: limits, what is spent, and what requests under way may still spend.
 #[derive(Debug, Default)]
@@ -26,6 +29,8 @@ pub struct Purse {
     parent: Option<Arc<Purse>>,
     /// Told whenever a request has settled; shared by all purses that draw on each other.
     settled: Arc<Notify>,
+    /// Where the limit is read before each request, because others spend from it too.
+    shared: Option<Arc<dyn SharedBudget>>,
 }
 
 /// Why a request is not sent.
@@ -35,6 +40,8 @@ pub(crate) enum Refused {
     RanOut(PauseReason),
     /// The turn was cancelled while it waited for others to settle.
     Cancelled,
+    /// What is left of a shared budget is not known.
+    Unknown(LogError),
 }
 
 impl Purse {
@@ -43,12 +50,18 @@ impl Purse {
         Arc::default()
     }
 
+    /// A purse that draws on a budget that others spend too.
+    pub fn drawing_on(budget: Arc<dyn SharedBudget>) -> Arc<Self> {
+        Arc::new(Self { shared: Some(budget), ..Self::default() }).for_sub_agent()
+    }
+
     /// A purse that draws on this one.
     pub fn for_sub_agent(self: &Arc<Self>) -> Arc<Self> {
         Arc::new(Self {
             account: Mutex::default(),
             parent: Some(Arc::clone(self)),
             settled: Arc::clone(&self.settled),
+            shared: None,
         })
     }
 
@@ -88,9 +101,11 @@ impl Purse {
         account.ran_out()
     }
 
-    /// What is missing for a request, if it is known now that it will not be sent.
+    /// What is missing for a request, if it is known now that it will not be sent. What is left of a shared budget is
+    /// not known before it is read.
     pub(crate) fn lacks(&self, need: &Need) -> Option<PauseReason> {
-        let mut accounts = self.accounts();
+        let own = self.chain().filter(|purse| purse.shared.is_none());
+        let mut accounts: Vec<_> = own.map(Purse::lock).collect();
         match offer(&accounts, need) {
             Err((at, Refusal::Out(scarce))) => Some(refuse(&mut accounts[at], scarce, need)),
             _ => None,
@@ -104,6 +119,11 @@ impl Purse {
         cancel: &CancellationToken,
     ) -> Result<Reservation, Refused> {
         loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(Refused::Cancelled),
+                read = self.read_shared() => read.map_err(Refused::Unknown)?,
+            }
             let settled = self.settled.notified();
             tokio::pin!(settled);
             // From here on nothing that settles is missed.
@@ -117,6 +137,17 @@ impl Purse {
                 () = settled => {}
             }
         }
+    }
+
+    /// Reads what is left of a shared budget, if this purse draws on one.
+    async fn read_shared(&self) -> Result<(), LogError> {
+        for purse in self.chain() {
+            if let Some(shared) = &purse.shared {
+                let balance = shared.balance().await?;
+                purse.lock().share(balance);
+            }
+        }
+        Ok(())
     }
 
     /// Nothing if it depends on requests that are under way.

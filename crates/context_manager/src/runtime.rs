@@ -86,7 +86,7 @@ pub trait SessionLog: Send + Sync {
 }
 
 /// The log cannot be written, so the turn stops.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the session cannot be written down: {message}")]
 pub struct LogError {
     /// What went wrong.

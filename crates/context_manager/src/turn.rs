@@ -179,6 +179,7 @@ impl ChatContext {
             Ok(reservation) => reservation,
             Err(Refused::RanOut(reason)) => return self.pause(turn, reason).await,
             Err(Refused::Cancelled) => return self.stopped(turn, Receipt::default()).await,
+            Err(Refused::Unknown(error)) => return Err(error),
         };
         turn.request.messages = self.messages();
         turn.request.max_tokens = reservation.answer_limit();

@@ -52,15 +52,34 @@ pub trait QuestionPage: Approver {
 
     /// Waits until a question that is being decided can be answered on the page.
     async fn shown(&self, request: &ApprovalRequest);
+
+    /// The client does not lead its user to the page: a no to a question that is being decided, unless it has an
+    /// answer. Answers whether it counts.
+    fn decline(&self, request: &ApprovalRequest) -> bool;
+
+    /// Keeps what the client has answered to a question that only it was asked, before anything is done about it.
+    async fn keep_answer(
+        &self,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+    ) -> Result<(), ToolError>;
+}
+
+/// How the wait of a client ends whose user is to answer on the page.
+pub(crate) enum LeadingEnd {
+    /// The user, or the host alone, does not want to open the page.
+    Declined,
+    /// The client does not wait any more.
+    Withdrawn,
 }
 
 /// Puts a question on the page. `leading`, which tells the client of it, begins once the question stands
 /// there: a user who follows the link must find it. It may end the wait, but what the user has answered by then
-/// counts: the page has said so already.
+/// counts: the page has said so already. Which answer is first is decided by the page, which keeps it.
 pub(crate) async fn decided_on(
     page: &dyn QuestionPage,
     request: &ApprovalRequest,
-    leading: impl Future<Output = Result<ApprovalResponse, ToolError>>,
+    leading: impl Future<Output = LeadingEnd>,
 ) -> Result<ApprovalResponse, ToolError> {
     let mut on_page = page.decide(request);
     tokio::select! {
@@ -68,11 +87,36 @@ pub(crate) async fn decided_on(
         response = &mut on_page => return response,
         () = page.shown(request) => {}
     }
-    tokio::select! {
+    let end = tokio::select! {
         biased;
-        response = on_page => response,
-        response = leading => response,
+        response = &mut on_page => return response,
+        end = leading => end,
+    };
+    match end {
+        LeadingEnd::Withdrawn => Err(withdrawn()),
+        LeadingEnd::Declined if page.decline(request) => on_page.await.and(Err(not_opened())),
+        LeadingEnd::Declined => on_page.await,
     }
+}
+
+/// Has the page, if there is one, keep what a client has answered by a form. An answer without a decision ends the
+/// question like a no, and is kept as one.
+pub(crate) async fn kept(
+    page: Option<&dyn QuestionPage>,
+    request: &ApprovalRequest,
+    answer: Result<ApprovalResponse, ToolError>,
+) -> Result<ApprovalResponse, ToolError> {
+    if let Some(page) = page {
+        let undecided = |error: &ToolError| ApprovalResponse::no(Some(error.message.clone()));
+        let response = answer.as_ref().map_or_else(undecided, Clone::clone);
+        page.keep_answer(request, response).await?;
+    }
+    answer
+}
+
+/// The call that has asked has ended, or was given up.
+pub(crate) fn withdrawn() -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, "the question was withdrawn")
 }
 
 /// Whether a client can show a form. One that names no way of asking means forms.
@@ -94,6 +138,8 @@ pub(crate) fn no_approver() -> RefuseAll {
 pub(crate) struct ElicitingApprover<'a> {
     pub(crate) peer: &'a Peer<RoleServer>,
     pub(crate) version: ProtocolVersion,
+    /// Keeps the answers.
+    pub(crate) page: Option<&'a dyn QuestionPage>,
 }
 
 #[async_trait]
@@ -102,7 +148,8 @@ impl Approver for ElicitingApprover<'_> {
         let form = ElicitRequest::new(form(request, &self.version)?);
         match self.ask(form).await {
             Ok(ClientResult::ElicitResult(answer)) => {
-                response_to(request, &serde_json::to_value(answer).unwrap_or_default())
+                let answer = serde_json::to_value(answer).unwrap_or_default();
+                kept(self.page, request, response_to(request, &answer)).await
             }
             Ok(_) => Err(unanswered("the answer is not one to this question")),
             Err(error) => Err(unanswered(&error.to_string())),
@@ -126,7 +173,7 @@ impl Approver for LinkingApprover<'_> {
                 Ok(ClientResult::ElicitResult(answer))
                     if answer.action != ElicitationAction::Accept =>
                 {
-                    Err(not_opened())
+                    LeadingEnd::Declined
                 }
                 // The user may open the page without the client, too.
                 _ => std::future::pending().await,
@@ -199,13 +246,25 @@ mod tests {
         }
 
         async fn shown(&self, _: &ApprovalRequest) {}
+
+        fn decline(&self, _: &ApprovalRequest) -> bool {
+            false
+        }
+
+        async fn keep_answer(
+            &self,
+            _: &ApprovalRequest,
+            _: ApprovalResponse,
+        ) -> Result<(), ToolError> {
+            Ok(())
+        }
     }
 
     #[tokio::test]
     async fn an_answer_on_the_page_counts_before_that_of_a_client_at_the_same_moment() {
         let request = request();
         for _ in 0..64 {
-            let declined = async { Err(not_opened()) };
+            let declined = async { LeadingEnd::Declined };
             let decided = decided_on(&QuickPage, &request, declined).await;
             assert!(decided.is_ok_and(|response| response.is_approved()));
         }

@@ -26,7 +26,9 @@ use crate::serve::ServerParts;
 use crate::subscriptions::{self, Subscriptions};
 use crate::tool_list::listed_tool;
 use crate::traced_call::{CallTracer, TracedCall};
-use crate::waiting_calls::{CallStep, Resumption, RunningCall, WaitingCalls, no_such_question};
+use crate::waiting_calls::{
+    CallStep, Resumption, RunningCall, StepAsking, WaitingCalls, no_such_question,
+};
 use crate::{answer, progress, prompts};
 
 /// How long a client may keep the tool list and the discovery, which do not change while the
@@ -152,6 +154,14 @@ impl McpHandler {
         })
     }
 
+    /// Our page, if questions can be answered on one.
+    fn page(&self) -> Option<&Arc<dyn QuestionPage>> {
+        match &self.approver {
+            ApproverChoice::Page(page) => Some(page),
+            ApproverChoice::Host | ApproverChoice::Configured => None,
+        }
+    }
+
     /// How questions of a call reach the user.
     fn asking_way<'a>(
         &'a self,
@@ -162,14 +172,14 @@ impl McpHandler {
         let capabilities = context.client_capabilities();
         let can = |what: fn(&_) -> bool| capabilities.as_ref().is_some_and(what);
         let asked_by_form = HttpClient::of(context).may_answer && can(approval::shows_forms);
-        let page = match &self.approver {
-            ApproverChoice::Configured => return AskingWay::Elsewhere(self.executor.approver()),
-            ApproverChoice::Page(page) => Some(page),
-            ApproverChoice::Host => None,
-        };
+        if let ApproverChoice::Configured = self.approver {
+            return AskingWay::Elsewhere(self.executor.approver());
+        }
+        let page = self.page();
         let link = page.filter(|_| can(approval::shows_links));
         let repeats = answers_by_repetition(&version);
-        let client = ElicitingApprover { peer: &context.peer, version };
+        let client =
+            ElicitingApprover { peer: &context.peer, version, page: page.map(|page| &**page) };
         match (link, page) {
             (Some(_), _) if repeats => AskingWay::ByRepetition(link),
             (Some(page), _) => AskingWay::Now(Box::new(LinkingApprover { client, page: &**page })),
@@ -196,7 +206,11 @@ impl McpHandler {
             None if inputs.is_some() => Err(no_such_question()),
             None => {
                 let executor = Arc::clone(&self.executor);
-                let running = RunningCall::start(executor, call, client, page.cloned());
+                let asking = match page {
+                    Some(page) => StepAsking::OnPage(Arc::clone(page)),
+                    None => StepAsking::ByForm(self.page().cloned()),
+                };
+                let running = RunningCall::start(executor, call, client, asking);
                 Ok(Resumption::Answered(running))
             }
         };

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use protocol::{
     ApprovalRequest, ApprovalResponse, CallReport, Change, ContentHash, ErrorCode, Proposal,
     ToolCall, ToolError,
@@ -24,7 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tool_system::{Approver, ToolExecutor};
 
-use crate::approval::{QuestionPage, decided_on};
+use crate::approval::{LeadingEnd, QuestionPage, decided_on, kept, withdrawn};
 use crate::http_client::HttpClient;
 use crate::question::{form, link, not_opened, response_to};
 use crate::random_id::random_id;
@@ -61,12 +62,12 @@ pub(crate) struct RunningCall {
 }
 
 impl RunningCall {
-    /// Begins a call. With a page, its questions are answered there.
+    /// Begins a call, whose questions are answered as `asking` says.
     pub(crate) fn start(
         executor: Arc<ToolExecutor>,
         call: ToolCall,
         client: HttpClient,
-        page: Option<Arc<dyn QuestionPage>>,
+        asking: StepAsking,
     ) -> Self {
         let (sender, steps) = mpsc::channel(1);
         let cancel = CancellationToken::new();
@@ -79,7 +80,7 @@ impl RunningCall {
             declining: None,
         };
         tokio::spawn(async move {
-            let approver = StepApprover { steps: sender, page };
+            let approver = StepApprover { steps: sender, asking };
             let result = executor.report(&call, &cancel, &approver).await;
             // It fails if the call was given up, and then the result does not matter.
             let _ = approver.steps.send(CallStep::Done(result)).await;
@@ -109,25 +110,40 @@ impl RunningCall {
     }
 }
 
+/// Where the questions of a call are answered.
+pub(crate) enum StepAsking {
+    /// On the page, to which the client leads.
+    OnPage(Arc<dyn QuestionPage>),
+    /// By a form at the client. The page, if there is one, keeps the answers.
+    ByForm(Option<Arc<dyn QuestionPage>>),
+}
+
 /// Hands the questions of a call to the request that waits for its next step.
 struct StepApprover {
     steps: mpsc::Sender<CallStep>,
-    page: Option<Arc<dyn QuestionPage>>,
+    asking: StepAsking,
 }
 
 #[async_trait]
 impl Approver for StepApprover {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        let withdrawn = || ToolError::new(ErrorCode::Cancelled, "the question was withdrawn");
         let by_client = async {
             let (reply, answer) = oneshot::channel();
-            let asked = self.steps.send(CallStep::Asks(Box::new(request.clone()), reply)).await;
-            asked.map_err(|_| withdrawn())?;
-            answer.await.map_err(|_| withdrawn())?
+            self.steps.send(CallStep::Asks(Box::new(request.clone()), reply)).await.ok()?;
+            answer.await.ok()
         };
-        match &self.page {
-            None => by_client.await,
-            Some(page) => decided_on(&**page, request, by_client).await,
+        match &self.asking {
+            StepAsking::ByForm(page) => {
+                let answer = by_client.await.ok_or_else(withdrawn)?;
+                kept(page.as_deref(), request, answer).await
+            }
+            StepAsking::OnPage(page) => {
+                // A client that accepts says nothing more.
+                let end = |answer: Option<_>| {
+                    answer.map_or(LeadingEnd::Withdrawn, |_| LeadingEnd::Declined)
+                };
+                decided_on(&**page, request, by_client.map(end)).await
+            }
         }
     }
 }

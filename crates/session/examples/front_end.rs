@@ -86,6 +86,7 @@ pub(crate) async fn converse(
         prompts: SystemPromptService::default(),
         turn_limit: 20,
         budget: Budget::default(),
+        shared_budget: None,
         observers: Vec::new(),
     })
     .await?;

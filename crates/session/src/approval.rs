@@ -143,6 +143,19 @@ impl ApprovalManager {
         self.settle(request, GivenAnswer { response, item: Some(item) })
     }
 
+    /// Writes down what was answered to a question where it was asked, without having been shown here.
+    pub async fn note(
+        &self,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+    ) -> Result<(), ToolError> {
+        let asked = SessionEvent::ApprovalAsked(Box::new(request.clone()));
+        let call_id = request.step_id.clone();
+        let answered = SessionEvent::ApprovalAnswered { call_id, response };
+        self.log.append(vec![asked, answered]).await.map_err(unwritable)?;
+        Ok(())
+    }
+
     fn settle(&self, request: &ApprovalRequest, answer: GivenAnswer) -> Result<(), NotAsked> {
         let GivenAnswer { response, .. } = &answer;
         let answered = match !response.is_approved() || response.approves(request.proposal_hash) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context_manager::{
     AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Effort, Inbox, LogError,
-    ModelProvider, Prices, Purse, SessionLog, TurnOutcome,
+    ModelProvider, Prices, Purse, SessionLog, SharedBudget, TurnOutcome,
 };
 use protocol::{
     AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
@@ -81,6 +81,8 @@ pub struct SessionParts {
     pub turn_limit: u32,
     /// What may be used up before the user is asked.
     pub budget: Budget,
+    /// What other conversations spend too, and may be used up as well.
+    pub shared_budget: Option<Arc<dyn SharedBudget>>,
     /// Are told everything that is written.
     pub observers: Vec<Arc<dyn LogObserver>>,
 }
@@ -181,7 +183,8 @@ impl Session {
 
     fn assembled(parts: SessionParts, id: SessionId, log: StoredLog, context: ChatContext) -> Self {
         let (parts, log) = (Arc::new(parts), Arc::new(log));
-        let lasting = Lasting { purse: Purse::new(), inbox: Arc::default(), rules: Arc::default() };
+        let purse = parts.shared_budget.clone().map_or_else(Purse::new, Purse::drawing_on);
+        let lasting = Lasting { purse, inbox: Arc::default(), rules: Arc::default() };
         let (agent, approvals) = assemble(&parts, &id, &log, &lasting);
         Self { id, parts, log, context, lasting, agent, approvals }
     }

@@ -6,13 +6,13 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use crate::{QuestionBoard, SessionId, StoreError};
+use crate::{QuestionBoard, RuleBoard, SessionId, StoreError};
 
 /// What the replicas of one service tell each other through their database.
 ///
 /// Whatever must not be lost is a row there. A [`Hint`] only says that it may be worth looking.
 #[async_trait]
-pub trait Exchange: QuestionBoard {
+pub trait Exchange: QuestionBoard + RuleBoard {
     /// Puts something into a session's inbox. `key` is unique for the session for ever: the first item
     /// with it wins, and the answer says which item that was, so that a repeated request gets the same
     /// answer.

@@ -17,6 +17,7 @@ mod people;
 mod presence;
 mod questions;
 mod read;
+mod rules;
 mod search;
 mod write;
 

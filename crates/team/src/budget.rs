@@ -69,20 +69,44 @@ pub struct Spending {
     pub usd: f64,
 }
 
-/// The first budget that is used up for a user in a project, with what was spent of it.
-pub fn exceeded<'b>(
-    budgets: &'b [DayBudget],
+/// A budget, and what was spent of it today.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BudgetBalance {
+    /// The limit.
+    pub budget: DayBudget,
+    /// US dollars, by all whom it holds for.
+    pub spent: f64,
+}
+
+impl BudgetBalance {
+    /// US dollars that may still be spent.
+    pub fn left(&self) -> f64 {
+        self.budget.usd_per_day - self.spent
+    }
+
+    /// Whether nothing may be spent any more.
+    pub fn is_used_up(&self) -> bool {
+        self.spent >= self.budget.usd_per_day
+    }
+}
+
+/// The budgets that hold for a user in a project, with what was spent of each.
+pub fn balances(
+    budgets: &[DayBudget],
     spent: &[Spending],
     user: &UserId,
     project: &str,
-) -> Option<(&'b DayBudget, f64)> {
-    budgets.iter().find_map(|budget| {
+) -> Vec<BudgetBalance> {
+    let holds = |budget: &&DayBudget| {
         let BudgetScope { user: of_user, project: of_project } = &budget.scope;
-        let applies = of_user.as_ref().is_none_or(|of| of == user)
-            && of_project.as_ref().is_none_or(|of| of == project);
-        let sum = budget.spent_of(spent);
-        (applies && sum >= budget.usd_per_day).then_some((budget, sum))
-    })
+        of_user.as_ref().is_none_or(|of| of == user)
+            && of_project.as_ref().is_none_or(|of| of == project)
+    };
+    let balance = |budget: &DayBudget| BudgetBalance {
+        budget: budget.clone(),
+        spent: budget.spent_of(spent),
+    };
+    budgets.iter().filter(holds).map(balance).collect()
 }
 
 #[cfg(test)]
@@ -90,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_budget_that_is_used_up_stops_its_user_in_its_project() {
+    fn a_budget_that_is_used_up_stops_its_user_in_its_project() {
         let (ada, bob) = (UserId::named("ada"), UserId::named("bob"));
         let spent = [("ada", "web", 3.0), ("ada", "api", 2.0), ("bob", "web", 4.0)];
         let spent = spent.map(|(user, project, usd)| Spending {
@@ -103,7 +127,8 @@ mod tests {
                 BudgetScope { user: user.map(UserId::named), project: project.map(str::to_owned) };
             let budgets = [DayBudget { scope, usd_per_day: usd }];
             [(&ada, "web"), (&ada, "api"), (&bob, "web"), (&bob, "api")].map(|(user, project)| {
-                exceeded(&budgets, &spent, user, project).map(|(_, sum)| sum)
+                let mut all = balances(&budgets, &spent, user, project).into_iter();
+                all.find(BudgetBalance::is_used_up).map(|balance| balance.spent)
             })
         };
         assert_eq!(stops(Some("ada"), None, 5.0), [Some(5.0), Some(5.0), None, None]);

@@ -6,8 +6,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::{
-    AuditFilter, AuditKind, Credential, Identity, KeptAttempt, NewInvitation, NewToken, NewUser,
-    PeopleError, PeopleStore, PlacedEntry, Scope, SecretHash, TeamRole, User, UserChange,
+    AuditFilter, AuditKind, Credential, Identity, KeptAttempt, NewBrowser, NewInvitation, NewToken,
+    NewUser, PeopleError, PeopleStore, PlacedEntry, Scope, SecretHash, TeamRole, User, UserChange,
 };
 
 type Running<'s> = Pin<Box<dyn Future<Output = ()> + Send + 's>>;
@@ -34,6 +34,7 @@ pub const CHECKS: &[Check] = checks![
     the_last_admin_stays_one,
     a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled,
     a_token_is_revoked_by_its_owner_and_not_by_another,
+    a_token_is_revoked_with_all_that_was_made_with_it,
     a_browser_is_logged_in_until_it_logs_out,
     an_identity_is_one_user,
     a_login_that_has_begun_is_taken_once_and_only_by_its_browser,
@@ -96,7 +97,7 @@ async fn an_invitation_is_good_once_and_until_it_ends_or_is_withdrawn(store: &dy
     // A name that is refused does not use it up.
     assert!(store.accept(&hash("good"), new_user(" ", None)).await.is_err());
     let bob = store.accept(&hash("good"), new_user("Bob", None)).await.unwrap().unwrap();
-    store.begin_browser(&bob.id, &hash("browser"), 60).await.unwrap();
+    store.begin_browser(browser(&bob, "browser", 60)).await.unwrap();
     let known = store.by_browser(&hash("browser")).await.unwrap().unwrap();
     assert_eq!(
         (known.user.role, known.projects.as_slice()),
@@ -143,7 +144,12 @@ async fn the_last_admin_stays_one(store: &dyn PeopleStore) {
 
 fn token(user: &User, secret: &str, days: u32) -> NewToken {
     let scopes = vec![Scope::Chat, Scope::Admin];
-    NewToken { user: user.id.clone(), name: "ci".to_owned(), scopes, days, hash: hash(secret) }
+    let (user, name, hash) = (user.id.clone(), "ci".to_owned(), hash(secret));
+    NewToken { user, name, scopes, days, hash, made_with: None }
+}
+
+fn browser(user: &User, secret: &str, seconds: u32) -> NewBrowser {
+    NewBrowser { user: user.id.clone(), hash: hash(secret), seconds, made_with: None }
 }
 
 async fn a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled(
@@ -173,6 +179,44 @@ async fn a_token_ends_when_it_expires_or_is_revoked_or_its_user_is_disabled(
     assert!(store.by_token(&hash("good")).await.unwrap().is_none());
 }
 
+async fn a_token_is_revoked_with_all_that_was_made_with_it(store: &dyn PeopleStore) {
+    let bob = user(store, "Bob", TeamRole::Member).await;
+    let made = async |secret: &str, with: Option<&str>| {
+        let new = NewToken { made_with: with.map(str::to_owned), ..token(&bob, secret, 1) };
+        store.add_token(&bob.id, new).await
+    };
+    let first = made("first", None).await.unwrap().id;
+    let second = made("second", Some(&first)).await.unwrap();
+    assert_eq!(second.made_with.as_ref(), Some(&first));
+    made("third", Some(&second.id)).await.unwrap();
+    made("other", None).await.unwrap();
+    let with = |secret, token: &str| NewBrowser {
+        made_with: Some(token.to_owned()),
+        ..browser(&bob, secret, 60)
+    };
+    store.begin_browser(with("page", &second.id)).await.unwrap();
+    store.begin_browser(browser(&bob, "own", 60)).await.unwrap();
+    let known = store.by_browser(&hash("page")).await.unwrap().unwrap();
+    let Credential::Browser { token: Some(token) } = known.credential else {
+        panic!("{known:?}");
+    };
+    assert_eq!(token.id, second.id);
+    assert!(token.good_for > known.good_for, "{token:?}");
+    store.revoke_token(&bob.id, Some(&bob.id), &first).await.unwrap();
+    for gone in ["first", "second", "third"] {
+        assert!(store.by_token(&hash(gone)).await.unwrap().is_none(), "{gone}");
+    }
+    assert!(store.by_browser(&hash("page")).await.unwrap().is_none());
+    assert!(store.by_token(&hash("other")).await.unwrap().is_some());
+    assert!(store.by_browser(&hash("own")).await.unwrap().is_some());
+    let audit = store.audit(&AuditFilter::default()).await.unwrap();
+    let revoked = |row: &&PlacedEntry| row.entry.kind == AuditKind::TokenRevoked;
+    assert_eq!(audit.iter().filter(revoked).count(), 3);
+    // One that is gone makes nothing any more.
+    assert!(made("late", Some(&first)).await.is_err());
+    assert!(store.begin_browser(with("late", &first)).await.is_err());
+}
+
 async fn a_token_is_revoked_by_its_owner_and_not_by_another(store: &dyn PeopleStore) {
     let ada = user(store, "Ada", TeamRole::Admin).await;
     let bob = user(store, "Bob", TeamRole::Member).await;
@@ -188,10 +232,10 @@ async fn a_token_is_revoked_by_its_owner_and_not_by_another(store: &dyn PeopleSt
 async fn a_browser_is_logged_in_until_it_logs_out(store: &dyn PeopleStore) {
     let ada = user(store, "Ada", TeamRole::Admin).await;
     let bob = user(store, "Bob", TeamRole::Member).await;
-    store.begin_browser(&bob.id, &hash("ended"), 0).await.unwrap();
+    store.begin_browser(browser(&bob, "ended", 0)).await.unwrap();
     assert!(store.by_browser(&hash("ended")).await.unwrap().is_none());
-    store.begin_browser(&bob.id, &hash("one"), 60).await.unwrap();
-    store.begin_browser(&bob.id, &hash("two"), 60).await.unwrap();
+    store.begin_browser(browser(&bob, "one", 60)).await.unwrap();
+    store.begin_browser(browser(&bob, "two", 60)).await.unwrap();
     assert!(store.by_token(&hash("one")).await.unwrap().is_none());
     assert!(store.end_browser(&hash("one")).await.unwrap());
     assert!(!store.end_browser(&hash("one")).await.unwrap());

@@ -28,12 +28,13 @@ mod user;
 pub use audit::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, CSV_HEAD, InvalidAuditPlace, PlacedEntry,
 };
-pub use budget::{BudgetScope, DayBudget, Spending, exceeded};
+pub use budget::{BudgetBalance, BudgetScope, DayBudget, Spending, balances};
 pub use invitation::{INVITATION_SECONDS, InvitationInfo, NewInvitation};
 #[cfg(any(test, feature = "contract"))]
 pub use memory::MemoryPeople;
 pub use people::{
-    BROWSER_SECONDS, Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share,
+    BROWSER_SECONDS, BrowserToken, Credential, KeptAttempt, PeopleError, PeopleStore, Recognised,
+    Share,
 };
 pub use provider_key::{KeptKey, KeyOwner, ProviderKey};
 pub use removed_session::{RemovedSession, RemovedSpending};
@@ -41,5 +42,5 @@ pub use role::{Scope, TeamRole};
 pub use sealing::{InvalidMasterKey, MasterKeys, NotUnsealed, Sealed};
 pub use secret::{NoRandomness, SecretHash, SecretKind, SecretText};
 pub use session_access::{Relation, SessionAccess, SessionAct, Visibility, may, may_approve};
-pub use token::{LONGEST_TOKEN_DAYS, NewToken, TokenInfo, usable_scopes};
+pub use token::{LONGEST_TOKEN_DAYS, NewBrowser, NewToken, TokenInfo, usable_scopes};
 pub use user::{Identity, NewUser, User, UserChange, UserId};

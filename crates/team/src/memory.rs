@@ -9,10 +9,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 
-use crate::people::{Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share};
+use crate::people::{
+    BrowserToken, Credential, KeptAttempt, PeopleError, PeopleStore, Recognised, Share,
+};
 use crate::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
-    InvitationInfo, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PlacedEntry,
+    InvitationInfo, KeptKey, KeyOwner, NewBrowser, NewInvitation, NewToken, NewUser, PlacedEntry,
     RemovedSession, RemovedSpending, Sealed, SecretHash, SessionAccess, TeamRole, TokenInfo, User,
     UserChange, UserId, Visibility,
 };
@@ -26,6 +28,12 @@ const BEGINNING: i64 = 1_800_000_000_000;
 #[derive(Default)]
 pub struct MemoryPeople(Mutex<State>);
 
+struct KnownBrowser {
+    user: UserId,
+    expires: i64,
+    made_with: Option<String>,
+}
+
 struct KnownInvitation {
     info: InvitationInfo,
     hash: SecretHash,
@@ -37,7 +45,7 @@ struct State {
     version: i64,
     last: u64,
     users: Vec<(User, Option<Identity>)>,
-    browsers: BTreeMap<SecretHash, (UserId, i64)>,
+    browsers: BTreeMap<SecretHash, KnownBrowser>,
     tokens: Vec<(TokenInfo, SecretHash)>,
     invitations: Vec<KnownInvitation>,
     attempts: BTreeMap<SecretHash, (KeptAttempt, i64)>,
@@ -164,13 +172,8 @@ impl PeopleStore for MemoryPeople {
     async fn by_browser(&self, hash: &SecretHash) -> Result<Option<Recognised>, PeopleError> {
         Ok(self.state().by_browser(hash))
     }
-    async fn begin_browser(
-        &self,
-        user: &UserId,
-        hash: &SecretHash,
-        seconds: u32,
-    ) -> Result<(), PeopleError> {
-        self.state().begin_browser(user, hash, seconds)
+    async fn begin_browser(&self, new: NewBrowser) -> Result<(), PeopleError> {
+        self.state().begin_browser(new)
     }
     async fn end_browser(&self, hash: &SecretHash) -> Result<bool, PeopleError> {
         Ok(self.state().end_browser(hash))

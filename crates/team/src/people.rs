@@ -5,9 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    AuditEntry, AuditFilter, BudgetScope, DayBudget, Identity, InvitationInfo, KeptKey, KeyOwner,
-    NewInvitation, NewToken, NewUser, PlacedEntry, RemovedSession, RemovedSpending, Scope, Sealed,
-    SecretHash, SessionAccess, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
+    AuditEntry, AuditFilter, BudgetBalance, BudgetScope, DayBudget, Identity, InvitationInfo,
+    KeptKey, KeyOwner, NewBrowser, NewInvitation, NewToken, NewUser, PlacedEntry, RemovedSession,
+    RemovedSpending, Scope, Sealed, SecretHash, SessionAccess, TeamRole, TokenInfo, User,
+    UserChange, UserId, Visibility,
 };
 
 /// How long a browser stays logged in, in seconds: a week.
@@ -49,7 +50,19 @@ pub enum Credential {
         scopes: Vec<Scope>,
     },
     /// By a browser's cookie.
-    Browser,
+    Browser {
+        /// The token that it came with, if it did.
+        token: Option<BrowserToken>,
+    },
+}
+
+/// The token that a browser came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowserToken {
+    /// Its name for programs.
+    pub id: String,
+    /// How long it is still good.
+    pub good_for: Duration,
 }
 
 /// A user that was recognised, as everything is at this moment.
@@ -117,12 +130,7 @@ pub trait PeopleStore: Send + Sync {
     /// The user with this browser.
     async fn by_browser(&self, hash: &SecretHash) -> Result<Option<Recognised>, PeopleError>;
     /// A browser is logged in from now on.
-    async fn begin_browser(
-        &self,
-        user: &UserId,
-        hash: &SecretHash,
-        seconds: u32,
-    ) -> Result<(), PeopleError>;
+    async fn begin_browser(&self, new: NewBrowser) -> Result<(), PeopleError>;
     /// A browser is logged in no more. Answers whether it was.
     async fn end_browser(&self, hash: &SecretHash) -> Result<bool, PeopleError>;
 
@@ -130,7 +138,8 @@ pub trait PeopleStore: Send + Sync {
     async fn add_token(&self, by: &UserId, new: NewToken) -> Result<TokenInfo, PeopleError>;
     /// The tokens of a user, or all.
     async fn tokens(&self, user: Option<&UserId>) -> Result<Vec<TokenInfo>, PeopleError>;
-    /// Revokes a token, only of `owner` if one is named.
+    /// Revokes a token, only of `owner` if one is named, with everything that was made with it: tokens, those that were
+    /// made with them, and logins of browsers.
     async fn revoke_token(
         &self,
         by: &UserId,
@@ -196,6 +205,15 @@ pub trait PeopleStore: Send + Sync {
 
     /// All budgets, in order.
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError>;
+    /// The budgets that hold for a user in a project, with what was spent of each since midnight. None where the
+    /// sessions are not kept with the users, so that their stores have to be asked.
+    async fn balances(
+        &self,
+        _user: &UserId,
+        _project: &str,
+    ) -> Result<Option<Vec<BudgetBalance>>, PeopleError> {
+        Ok(None)
+    }
     /// Sets a budget.
     async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError>;
     /// Removes a budget.

@@ -20,6 +20,21 @@ pub struct NewToken {
     pub days: u32,
     /// What is kept of it.
     pub hash: SecretHash,
+    /// The token that it is made with, or that the browser came with in which it is made. It is revoked with that one.
+    pub made_with: Option<String>,
+}
+
+/// A browser that is about to be logged in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewBrowser {
+    /// Whose it is.
+    pub user: UserId,
+    /// What is kept of its secret.
+    pub hash: SecretHash,
+    /// How long it stays logged in.
+    pub seconds: u32,
+    /// The token that it comes with; the login ends when that one is revoked.
+    pub made_with: Option<String>,
 }
 
 /// A token, without the secret.
@@ -39,6 +54,8 @@ pub struct TokenInfo {
     pub expires: i64,
     /// When it was last used, to the minute; absent if never.
     pub used: Option<i64>,
+    /// The token that it is revoked with.
+    pub made_with: Option<String>,
 }
 
 /// What a request may ask for: what the token has, and the role at this moment allows. A token for anything but

@@ -150,7 +150,7 @@ impl Caller {
     pub(crate) fn of_team(known: &Recognised) -> Self {
         let (by, of_token) = match &known.credential {
             Credential::Token { scopes, .. } => (Proof::Token, Some(scopes.as_slice())),
-            Credential::Browser => (Proof::Cookie, None),
+            Credential::Browser { .. } => (Proof::Cookie, None),
         };
         let scopes = usable_scopes(known.user.role, of_token);
         Self { by, scopes: scopes.into_iter().map(AccessScope::from).collect() }

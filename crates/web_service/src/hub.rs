@@ -14,12 +14,14 @@ mod hub_error;
 mod live_session;
 mod live_shared;
 mod live_task;
+mod owner_budget;
 mod project_port;
 mod queue_room;
 mod replicas;
 mod served_project;
 mod session_feed;
 mod shared_rules;
+mod user_sight;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +36,7 @@ use tool_system::ToolExecutor;
 use crate::cursor::MAX_FOLLOWED;
 use crate::operation::{HealthCheck, SessionCounters};
 
-pub(crate) use agent_change::{AgentChange, AgentNames, PaidSession, SessionTeam};
+pub(crate) use agent_change::{AgentChange, AgentNames, PaidSession, Payment, SessionTeam};
 pub(crate) use conversation::text_of;
 pub use desk::Desk;
 pub(crate) use desk_answers::{AnswerByHand, name_by_hand};

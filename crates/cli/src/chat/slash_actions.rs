@@ -85,7 +85,7 @@ impl Chat {
             ChatCommand::New => self.new_session().await?,
             ChatCommand::Fork => self.fork().await?,
             ChatCommand::Rename(title) => self.rename(&title).await?,
-            ChatCommand::Allow(rule) => self.allow(&rule)?,
+            ChatCommand::Allow(rule) => self.allow(&rule).await?,
             ChatCommand::Exit
             | ChatCommand::Help
             | ChatCommand::Role(None)
@@ -354,10 +354,10 @@ impl Chat {
         }
     }
 
-    fn allow(&mut self, text: &str) -> anyhow::Result<()> {
+    async fn allow(&mut self, text: &str) -> anyhow::Result<()> {
         let rule = allow_rule(text)?;
-        let executor = self.session.executor();
-        executor.remember(rule).map_err(|error| anyhow::anyhow!(error.full_message()))?;
+        let remembered = self.session.executor().remember(rule).await;
+        remembered.map_err(|error| anyhow::anyhow!(error.full_message()))?;
         self.note(&format!("{text} is allowed from now on; `toolkiln policy list` shows it."));
         Ok(())
     }

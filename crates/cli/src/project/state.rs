@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use async_trait::async_trait;
 use protocol::{ErrorCode, ToolError};
 use tool_system::policy::Rule;
 use tool_system::{OnDemand, RuleKeeper};
@@ -72,8 +73,9 @@ impl ProjectState {
     }
 }
 
+#[async_trait]
 impl RuleKeeper for ProjectState {
-    fn keep(&self, rule: &Rule) -> Result<(), ToolError> {
+    async fn keep(&self, rule: &Rule) -> Result<(), ToolError> {
         self.remembered().and_then(|kept| kept.keep(rule)).map_err(unusable)
     }
 }

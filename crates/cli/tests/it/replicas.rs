@@ -1,8 +1,10 @@
 //! Several replicas of `toolkiln serve` on one real PostgreSQL: whichever is asked, and whichever dies.
 
+mod audit;
 mod draining;
 mod dying;
 mod people;
+mod rules;
 mod sharing;
 mod worktrees;
 

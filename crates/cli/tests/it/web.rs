@@ -3,7 +3,7 @@
 mod abuse;
 mod access;
 mod agent_change;
-mod agents;
+pub(crate) mod agents;
 mod agents_attacked;
 mod agents_links;
 mod attach;

@@ -119,7 +119,7 @@ pub(super) async fn write(
     loop {
         let mut reservation = match ports.purse.reserve(&need, cancel).await {
             Ok(reservation) => reservation,
-            Err(Refused::RanOut(_)) => return Narrative::unwritten(spent),
+            Err(Refused::RanOut(_) | Refused::Unknown(_)) => return Narrative::unwritten(spent),
             Err(Refused::Cancelled) => return Narrative::Cancelled(spent),
         };
         request.max_tokens = reservation.answer_limit();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use protocol::PauseReason;
 use tokio::time::Instant;
 
+use super::SharedBalance;
 use crate::Prices;
 use crate::budget::milliseconds;
 
@@ -145,6 +146,13 @@ impl Account {
         };
         (self.limits, self.granted) = (limits, granted);
         (self.began, self.ran_out) = (Some(Instant::now()), None);
+    }
+
+    /// Takes over what was spent by all, and what may be. What has run out before may be there again.
+    pub(crate) fn share(&mut self, balance: Option<SharedBalance>) {
+        self.limits.cost_usd = balance.map(|balance| balance.limit_usd);
+        self.spent.cost_usd = balance.map_or(0.0, |balance| balance.spent_usd);
+        self.ran_out = None;
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -205,3 +205,43 @@ async fn that_the_time_is_up_is_seen_although_something_else_had_run_out() {
     stop.cancelled().await;
     assert!(child.time_is_up().is_some() && session.time_is_up().is_some());
 }
+
+/// What two sessions spend.
+#[derive(Debug, Default)]
+struct SharedDollars(Mutex<Option<SharedBalance>>);
+
+impl SharedDollars {
+    fn is(&self, spent_usd: f64, limit_usd: f64) {
+        *self.0.lock().unwrap() = Some(SharedBalance { spent_usd, limit_usd });
+    }
+}
+
+#[async_trait::async_trait]
+impl SharedBudget for SharedDollars {
+    async fn balance(&self) -> Result<Option<SharedBalance>, LogError> {
+        Ok(*self.0.lock().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_shared_budget_is_read_before_each_request() {
+    let dollars = Arc::new(SharedDollars::default());
+    let session = Purse::drawing_on(dollars.clone());
+    let child = session.for_sub_agent();
+    let (cancel, need) = (CancellationToken::new(), need(1_000, 1_000));
+    session.open(OpeningBalance { granted: true, ..OpeningBalance::default() });
+    // Without a limit everything is paid.
+    assert!(session.reserve(&need, &cancel).await.is_ok());
+    for purse in [&session, &child] {
+        dollars.is(1.0, 2.0);
+        assert!(purse.reserve(&need, &cancel).await.is_ok());
+        // Others have spent the rest; that the user lets the turn go on does not change that.
+        dollars.is(2.0, 2.0);
+        let refused = purse.reserve(&need, &cancel).await;
+        let reason = PauseReason::CostBudget { used: 2.0, limit: 2.0 };
+        assert!(matches!(&refused, Err(Refused::RanOut(why)) if *why == reason), "{refused:?}");
+        assert_eq!(purse.lacks(&need), None, "it may be there again");
+    }
+    dollars.is(0.0, 2.0);
+    assert!(session.reserve(&need, &cancel).await.is_ok());
+}

@@ -186,6 +186,7 @@ impl Stage {
             prompts: SystemPromptService::default(),
             turn_limit: 10,
             budget: Budget::default(),
+            shared_budget: None,
             observers: Vec::new(),
         };
         Self { project, store, parts }

@@ -28,9 +28,12 @@ const MIGRATIONS: &[Migration] = &[
     migration!(1, "001_sessions"),
     migration!(2, "002_counted"),
     migration!(3, "003_questions"),
+    migration!(4, "004_spent_today"),
+    migration!(5, "005_revoked_rules"),
     migration!(100, "100_people"),
     migration!(101, "101_audit_pages"),
     migration!(102, "102_removed_sessions"),
+    migration!(103, "103_token_makers"),
 ];
 
 /// Replicas that start together take turns. The number is ours among all that use the database.

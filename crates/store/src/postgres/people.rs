@@ -7,10 +7,11 @@ mod recognition;
 use async_trait::async_trait;
 use sqlx::{PgConnection, Postgres, Transaction};
 use team::{
-    AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, Identity,
-    InvitationInfo, KeptAttempt, KeptKey, KeyOwner, NewInvitation, NewToken, NewUser, PeopleError,
-    PeopleStore, PlacedEntry, Recognised, RemovedSession, RemovedSpending, Sealed, SecretHash,
-    SessionAccess, Share, Spending, TeamRole, TokenInfo, User, UserChange, UserId, Visibility,
+    AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetBalance, BudgetScope, DayBudget,
+    Identity, InvitationInfo, KeptAttempt, KeptKey, KeyOwner, NewBrowser, NewInvitation, NewToken,
+    NewUser, PeopleError, PeopleStore, PlacedEntry, Recognised, RemovedSession, RemovedSpending,
+    Sealed, SecretHash, SessionAccess, Share, Spending, TeamRole, TokenInfo, User, UserChange,
+    UserId, Visibility,
 };
 
 use super::PostgresDatabase;
@@ -125,13 +126,8 @@ impl PeopleStore for PostgresDatabase {
     async fn by_browser(&self, hash: &SecretHash) -> Result<Option<Recognised>, PeopleError> {
         self.told(self.recognised_browser(hash).await)
     }
-    async fn begin_browser(
-        &self,
-        user: &UserId,
-        hash: &SecretHash,
-        seconds: u32,
-    ) -> Result<(), PeopleError> {
-        self.told(self.begun_browser(user, hash, seconds).await)
+    async fn begin_browser(&self, new: NewBrowser) -> Result<(), PeopleError> {
+        self.told(self.begun_browser(new).await)
     }
     async fn end_browser(&self, hash: &SecretHash) -> Result<bool, PeopleError> {
         self.told(self.ended_browser(hash).await)
@@ -225,6 +221,13 @@ impl PeopleStore for PostgresDatabase {
     }
     async fn budgets(&self) -> Result<Vec<DayBudget>, PeopleError> {
         self.told(self.all_budgets().await)
+    }
+    async fn balances(
+        &self,
+        user: &UserId,
+        project: &str,
+    ) -> Result<Option<Vec<BudgetBalance>>, PeopleError> {
+        self.told(self.known_balances(user, project).await.map(Some))
     }
     async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError> {
         self.told(self.kept_budget(by, budget).await)

@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const MOST_CONFLICTS: usize = 50;
 
 /// Nothing is written unless the log still ends where the caller thinks, the lease is the one that it has, and all
-/// items that it takes are waiting.
+/// items that it takes are waiting. What budgets of the day count is kept as bounded as [`crate::counting`] has it.
 const APPEND: &str = "\
     WITH items AS (SELECT number FROM inbox \
         WHERE session = $1 AND number = ANY($26) AND state = 'waiting' FOR UPDATE), \
@@ -41,7 +41,12 @@ const APPEND: &str = "\
         role = COALESCE($13, role), state = COALESCE($14, state), input = input + $15, \
         output = output + $16, cache_read = cache_read + $17, cache_write = cache_write + $18, \
         cost = CASE WHEN $19::float8 IS NULL THEN cost ELSE COALESCE(cost, 0) + $19 END, \
+        spent_usd = CASE WHEN $19::float8 IS NULL THEN spent_usd \
+            WHEN spent_day = today.number THEN spent_usd + least(greatest($19, -1e12), 1e12) \
+            ELSE least(greatest($19, -1e12), 1e12) END, \
+        spent_day = CASE WHEN $19::float8 IS NULL THEN spent_day ELSE today.number END, \
         written = clock_timestamp() \
+        FROM (SELECT floor(extract(epoch FROM now()) / 86400)::bigint AS number) AS today \
         WHERE id = $1 AND ($2::text IS NULL OR project = $2) AND last = $3 \
         AND replica IS NOT DISTINCT FROM $5 AND ($4::bigint IS NULL OR epoch = $4) \
         AND (SELECT count(*) FROM items) = cardinality($26::bigint[]) RETURNING project), \

@@ -1,7 +1,7 @@
-//! Questions that replicas show each other outside of sessions.
+//! What replicas tell each other outside of sessions: questions, and rules that were taken back.
 
 use serde_json::json;
-use store::{Exchange, PostgresDatabase, QuestionBoard, QuestionState};
+use store::{Exchange, PostgresDatabase, QuestionBoard, QuestionState, RevokedRule, RuleBoard};
 
 use crate::stage::replica;
 
@@ -59,4 +59,22 @@ async fn questions_go_with_the_replica_that_asks() {
     one.leave().await.unwrap();
     assert_eq!(state(&other, left).await, None);
     assert!(!other.leave_answer(left, json!("late")).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_rule_that_is_taken_back_is_so_for_all_replicas_until_it_is_made_again() {
+    let Some(server) = testkit::Postgres::shared() else { return };
+    let database = server.database();
+    let (one, other) = (replica(&database, "one").await, replica(&database, "other").await);
+    let number = one.revoke_rule("web", "r").await.unwrap();
+    let revoked = |number| vec![RevokedRule { rule: "r".to_owned(), number }];
+    assert_eq!(other.revoked_rules("web").await.unwrap(), revoked(number));
+    assert_eq!(other.revoked_rules("api").await.unwrap(), []);
+    let again = other.revoke_rule("web", "r").await.unwrap();
+    assert_ne!(again, number);
+    // The first one is not there any more.
+    one.restore_rule("web", "r", Some(number)).await.unwrap();
+    assert_eq!(one.revoked_rules("web").await.unwrap(), revoked(again));
+    one.restore_rule("web", "r", None).await.unwrap();
+    assert_eq!(other.revoked_rules("web").await.unwrap(), []);
 }

@@ -1,6 +1,6 @@
 //! Shares, sessions, budgets, keys and the audit.
 
-use super::{hash, user};
+use super::{browser, hash, user};
 use crate::{
     AuditEntry, AuditFilter, AuditKind, AuditPlace, BudgetScope, DayBudget, KeyOwner, PeopleError,
     PeopleStore, PlacedEntry, RemovedSession, RemovedSpending, Sealed, SessionAccess, Share,
@@ -15,7 +15,7 @@ pub(super) async fn a_project_is_shared_with_some_users(store: &dyn PeopleStore)
         store.share(&ada.id, &share(project)).await.unwrap();
     }
     assert_eq!(store.shares().await.unwrap(), [share("api"), share("web")]);
-    store.begin_browser(&bob.id, &hash("b"), 60).await.unwrap();
+    store.begin_browser(browser(&bob, "b", 60)).await.unwrap();
     let projects = store.by_browser(&hash("b")).await.unwrap().unwrap().projects;
     assert_eq!(projects, ["api", "web"]);
     let version = store.version().await.unwrap();

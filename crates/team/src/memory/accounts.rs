@@ -28,7 +28,7 @@ impl State {
             ..user
         };
         if user.is_disabled {
-            self.browsers.retain(|_, (of, _)| of != id);
+            self.browsers.retain(|_, browser| browser.user != *id);
         }
         self.users.iter_mut().filter(|(it, _)| it.id == *id).for_each(|it| it.0 = user.clone());
         self.note(Some(by), AuditKind::UserChanged, id.as_str(), &told);
@@ -48,26 +48,39 @@ impl State {
     }
 
     pub(super) fn by_browser(&self, hash: &SecretHash) -> Option<Recognised> {
-        let (user, expires) = self.browsers.get(hash)?;
-        self.recognised(user, Credential::Browser, *expires)
+        let KnownBrowser { user, expires, made_with } = self.browsers.get(hash)?;
+        let maker = |id: &String| self.tokens.iter().find(|(info, _)| info.id == *id);
+        let token = made_with.as_ref().and_then(maker).map(|(info, _)| BrowserToken {
+            id: info.id.clone(),
+            good_for: Duration::from_millis(
+                u64::try_from(info.expires - self.now()).unwrap_or_default(),
+            ),
+        });
+        self.recognised(user, Credential::Browser { token }, *expires)
     }
 
-    pub(super) fn begin_browser(
-        &mut self,
-        user: &UserId,
-        hash: &SecretHash,
-        seconds: u32,
-    ) -> Result<(), PeopleError> {
-        self.user(user)?;
+    pub(super) fn begin_browser(&mut self, new: NewBrowser) -> Result<(), PeopleError> {
+        let NewBrowser { user, hash, seconds, made_with } = new;
+        self.user(&user)?;
+        self.maker(made_with.as_deref())?;
         let expires = self.after(seconds);
-        self.browsers.insert(hash.clone(), (user.clone(), expires));
-        self.note(Some(user), AuditKind::LoggedIn, user.as_str(), "");
+        self.note(Some(&user), AuditKind::LoggedIn, user.as_str(), "");
+        self.browsers.insert(hash, KnownBrowser { user, expires, made_with });
         Ok(())
+    }
+
+    /// What was revoked meanwhile makes nothing.
+    fn maker(&self, token: Option<&str>) -> Result<(), PeopleError> {
+        let is_known = |id: &str| self.tokens.iter().any(|(info, _)| info.id == id);
+        match token.filter(|id| !is_known(id)) {
+            Some(id) => Err(PeopleError::NotFound { what: "token", name: id.to_owned() }),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn end_browser(&mut self, hash: &SecretHash) -> bool {
         let ended = self.browsers.remove(hash);
-        if let Some((user, _)) = &ended {
+        if let Some(KnownBrowser { user, .. }) = &ended {
             self.note(Some(user), AuditKind::LoggedOut, user.as_str(), "");
             self.version += 1;
         }
@@ -80,6 +93,7 @@ impl State {
         new: NewToken,
     ) -> Result<TokenInfo, PeopleError> {
         self.user(&new.user)?;
+        self.maker(new.made_with.as_deref())?;
         let made = self.now();
         let info = TokenInfo {
             id: self.next_id(),
@@ -89,6 +103,7 @@ impl State {
             made,
             expires: made + i64::from(new.days) * DAY_SECONDS * SECOND_MS,
             used: None,
+            made_with: new.made_with,
         };
         self.tokens.push((info.clone(), new.hash));
         self.note(Some(by), AuditKind::TokenMade, &info.id, &info.name);
@@ -110,8 +125,18 @@ impl State {
             |info: &TokenInfo| info.id == id && owner.is_none_or(|owner| info.user == *owner);
         let missing = || PeopleError::NotFound { what: "token", name: id.to_owned() };
         let at = self.tokens.iter().position(|(info, _)| is_it(info)).ok_or_else(missing)?;
-        self.tokens.remove(at);
-        self.note(Some(by), AuditKind::TokenRevoked, id, "");
+        let mut revoked = vec![self.tokens.remove(at).0];
+        while let Some(TokenInfo { id, made_with, .. }) = revoked.pop() {
+            let detail = made_with.map(|maker| format!("made with {maker}")).unwrap_or_default();
+            self.note(Some(by), AuditKind::TokenRevoked, &id, &detail);
+            let is_made = |maker: &Option<String>| maker.as_ref() == Some(&id);
+            self.browsers.retain(|_, browser| !is_made(&browser.made_with));
+            let tokens = std::mem::take(&mut self.tokens).into_iter();
+            let (made, others): (Vec<_>, _) =
+                tokens.partition(|(info, _)| is_made(&info.made_with));
+            self.tokens = others;
+            revoked.extend(made.into_iter().map(|(info, _)| info));
+        }
         self.version += 1;
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! What was changed before, for tools to read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use async_trait::async_trait;
 use protocol::ToolError;
 use workspace::{EntryId, EntrySummary, Inverse, InverseSince, Journal, RelPath, UndoTarget};
 
@@ -26,22 +28,38 @@ use crate::OnDemand;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct History(Arc<OnDemand<Arc<Journal>>>);
+pub struct History {
+    journal: Arc<OnDemand<Arc<Journal>>>,
+    /// For whom it is read; for a user who sees everything if there is none.
+    sight: Option<Arc<dyn ChangeSight>>,
+}
+
+/// Knows whose changes are there for a user. Others are not: they are found by no number, and taken back by nothing.
+#[async_trait]
+pub trait ChangeSight: Send + Sync {
+    /// Those of these sessions whose changes the user may see at this moment.
+    async fn seen(&self, sessions: BTreeSet<String>) -> Result<BTreeSet<String>, ToolError>;
+}
 
 impl History {
     /// Reads `journal`, which is opened when it is first needed.
     pub fn of(journal: Arc<OnDemand<Arc<Journal>>>) -> Self {
-        Self(journal)
+        Self { journal, sight: None }
+    }
+
+    /// The same for tools of a user who may not see the changes of all sessions.
+    pub fn seen_by(self, sight: Arc<dyn ChangeSight>) -> Self {
+        Self { sight: Some(sight), ..self }
     }
 
     /// The newest entries, at most `limit`.
     pub fn entries(&self, limit: usize) -> Result<Vec<EntrySummary>, ToolError> {
-        Ok(self.0.get()?.entries(limit)?)
+        Ok(self.journal()?.entries(limit)?)
     }
 
     /// The number of the newest entry; 0 if there is none. Whatever is changed from now on has a greater one.
     pub fn newest(&self) -> Result<u64, ToolError> {
-        Ok(self.0.get()?.newest()?.map_or(0, |newest| newest.0))
+        Ok(self.journal()?.newest()?.map_or(0, |newest| newest.0))
     }
 
     /// The files that a session has left changed since an entry, by their paths from the root.
@@ -50,7 +68,7 @@ impl History {
         session: &str,
         since: Option<u64>,
     ) -> Result<Vec<String>, ToolError> {
-        let changed = self.0.get()?.left_changed(session, since.map(EntryId))?;
+        let changed = self.journal()?.left_changed(session, since.map(EntryId))?;
         Ok(changed.iter().map(RelPath::to_text).collect())
     }
 
@@ -61,16 +79,39 @@ impl History {
         since: SystemTime,
         earlier: &[EntryId],
     ) -> Result<InverseSince, ToolError> {
-        Ok(self.0.get()?.inverse_since(session, since, earlier)?)
+        Ok(self.journal()?.inverse_since(session, since, earlier)?)
     }
 
     /// What a session has changed, each file as it was before against the file as it is now.
     pub fn session_diff(&self, session: &str) -> Result<SessionDiff, ToolError> {
-        Ok(SessionDiff::of(self.0.get()?, session)?)
+        Ok(SessionDiff::of(self.journal()?, session)?)
     }
 
     /// The changes that would take back what `target` names.
     pub fn inverse(&self, target: &UndoTarget) -> Result<Inverse, ToolError> {
-        Ok(self.0.get()?.inverse(target)?)
+        Ok(self.journal()?.inverse(target)?)
+    }
+
+    /// The same as if only the changes of some sessions were there.
+    pub(crate) fn inverse_among(
+        &self,
+        target: &UndoTarget,
+        sessions: &BTreeSet<String>,
+    ) -> Result<Inverse, ToolError> {
+        let is_there = |session: &str| sessions.contains(session);
+        Ok(self.journal()?.inverse_among(target, &is_there)?)
+    }
+
+    /// The sessions that have changed something.
+    pub(crate) fn sessions(&self) -> Result<BTreeSet<String>, ToolError> {
+        Ok(self.journal()?.sessions()?)
+    }
+
+    pub(crate) fn sight(&self) -> Option<&Arc<dyn ChangeSight>> {
+        self.sight.as_ref()
+    }
+
+    fn journal(&self) -> Result<&Arc<Journal>, ToolError> {
+        self.journal.get()
     }
 }

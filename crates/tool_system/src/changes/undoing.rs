@@ -29,9 +29,21 @@ pub(crate) fn entry_id(id: &str) -> Result<EntryId, ToolError> {
     })
 }
 
-/// Proposes the inverse of what `target` names.
-pub(crate) fn propose_inverse(cx: &ToolContext, target: &UndoTarget) -> Result<Outcome, ToolError> {
-    let Inverse { set, undoes, role, .. } = cx.history()?.inverse(target)?;
+/// Proposes the inverse of what `target` names. What the user may not see is not there.
+pub(crate) async fn propose_inverse(
+    cx: &ToolContext,
+    target: UndoTarget,
+) -> Result<Outcome, ToolError> {
+    let Some(sight) = cx.history()?.sight() else {
+        return cx.blocking(move |cx| proposed(&target, cx.history()?.inverse(&target)?)).await;
+    };
+    let sessions = cx.blocking(|cx| cx.history()?.sessions()).await?;
+    let seen = sight.seen(sessions).await?;
+    cx.blocking(move |cx| proposed(&target, cx.history()?.inverse_among(&target, &seen)?)).await
+}
+
+fn proposed(target: &UndoTarget, inverse: Inverse) -> Result<Outcome, ToolError> {
+    let Inverse { set, undoes, role, .. } = inverse;
     if undoes.is_empty() {
         let message = match target {
             UndoTarget::LastUndo | UndoTarget::UndoOf(_) => "there is nothing to redo",

@@ -187,7 +187,7 @@ impl ApprovalGate<'_> {
         let remark = match (response.remember, effects.rule) {
             (None, _) => None,
             (Some(scope), Some(rule)) => {
-                self.cx.state.remember(rule, scope)?;
+                self.cx.state.remember(rule, scope).await?;
                 None
             }
             (Some(_), None) => {

@@ -14,9 +14,24 @@ pub trait Approver: Send + Sync {
 }
 
 /// Keeps the rules that an approver's "always" makes, beyond the life of the process.
+#[async_trait]
 pub trait RuleKeeper: Send + Sync {
     /// Keeps `rule` for this project.
-    fn keep(&self, rule: &Rule) -> Result<(), ToolError>;
+    async fn keep(&self, rule: &Rule) -> Result<(), ToolError>;
+
+    /// The rules of this project that other processes have taken back. It is asked for before every decision.
+    async fn revocations(&self) -> Result<Vec<Revocation>, ToolError> {
+        Ok(Vec::new())
+    }
+}
+
+/// That a rule was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    /// Its id.
+    pub rule: String,
+    /// Tells it from an earlier revocation of the same rule.
+    pub number: i64,
 }
 
 /// Approves everything: for callers that have asked their user themselves. What a foreign server wants to

@@ -289,9 +289,15 @@ impl ToolExecutor {
         self.state.policy()
     }
 
+    /// The same without the rules that other processes have taken back by now.
+    pub async fn policy_now(&self) -> Result<Arc<Policy>, ToolError> {
+        self.state.take_revocations().await?;
+        self.state.policy()
+    }
+
     /// Adds a rule to the policy and has it kept.
-    pub fn remember(&self, rule: Rule) -> Result<(), ToolError> {
-        self.state.remember(rule, Remember::Project)
+    pub async fn remember(&self, rule: Rule) -> Result<(), ToolError> {
+        self.state.remember(rule, Remember::Project).await
     }
 
     /// Adds a rule to the policy that was kept elsewhere.

@@ -18,8 +18,10 @@ pub(crate) struct ProposedEffects {
 }
 
 impl ProposedEffects {
-    /// Taking a command line apart is work, and is done on a thread for that.
+    /// Taking a command line apart is work, and is done on a thread for that. What is judged next is judged without the
+    /// rules that were taken back elsewhere.
     pub(crate) async fn of(proposal: &Proposal, cx: &ToolContext) -> Result<Self, ToolError> {
+        cx.state.take_revocations().await?;
         let tool = cx.tool;
         let is_command = matches!(proposal, Proposal::Command(_));
         let find = move |proposal: &Proposal| {

@@ -1,8 +1,10 @@
 //! The rules that the user's answers have made, and those that were taken back, since the policy was
 //! read.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 
+use crate::Revocation;
 use crate::locked::locked;
 use crate::policy::{Policy, Rule, RuleSource};
 
@@ -16,7 +18,17 @@ struct Learned {
     rules: Vec<Rule>,
     /// The ids of kept rules that do not count any more.
     revoked: Vec<String>,
+    /// The last revocation by another process that was taken into account, by the id of the rule.
+    elsewhere: HashMap<String, i64>,
     changes: usize,
+}
+
+impl Learned {
+    fn revoke(&mut self, id: &str) {
+        self.rules.retain(|rule| rule.id() != id);
+        self.revoked.push(id.to_owned());
+        self.changes += 1;
+    }
 }
 
 impl LearnedRules {
@@ -32,10 +44,19 @@ impl LearnedRules {
 
     /// Takes a rule back that was learned or remembered. It does not count from now on.
     pub(crate) fn revoke(&self, id: &str) {
+        locked(&self.0).revoke(id);
+    }
+
+    /// The same for rules that were taken back by other processes. Each revocation is taken into account once, so that
+    /// a rule that is made again counts again.
+    pub(crate) fn take_back(&self, revocations: Vec<Revocation>) {
         let mut learned = locked(&self.0);
-        learned.rules.retain(|rule| rule.id() != id);
-        learned.revoked.push(id.to_owned());
-        learned.changes += 1;
+        for Revocation { rule, number } in revocations {
+            if learned.elsewhere.get(&rule) != Some(&number) {
+                learned.revoke(&rule);
+                learned.elsewhere.insert(rule, number);
+            }
+        }
     }
 
     /// Grows with every change.
@@ -83,5 +104,23 @@ mod tests {
         assert_eq!(ids(), [kept.clone(), fixed.clone(), kept.clone()]);
         learned.revoke(&kept);
         assert_eq!(ids(), [fixed]);
+    }
+
+    #[test]
+    fn each_revocation_elsewhere_counts_once() {
+        let remembered = Rule::new(Decision::Allow, RuleSource::Remembered);
+        let policy = Policy::new(ApprovalMode::default(), [remembered.clone()]);
+        let learned = LearnedRules::default();
+        let count = || learned.added_to(&policy).rules().count();
+        let revoked = |number| vec![Revocation { rule: remembered.id(), number }];
+        learned.take_back(revoked(1));
+        assert_eq!(count(), 0);
+        // It is made again here, and is taken back again elsewhere.
+        learned.add(remembered.clone());
+        let changes = learned.changes();
+        learned.take_back(revoked(1));
+        assert_eq!((count(), learned.changes()), (2, changes));
+        learned.take_back(revoked(2));
+        assert_eq!(count(), 0);
     }
 }

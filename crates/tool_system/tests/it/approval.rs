@@ -95,8 +95,9 @@ async fn a_yes_that_is_remembered_is_not_asked_for_again() {
 #[derive(Default)]
 struct Keeper(AtomicUsize);
 
+#[async_trait]
 impl RuleKeeper for Keeper {
-    fn keep(&self, _: &Rule) -> Result<(), protocol::ToolError> {
+    async fn keep(&self, _: &Rule) -> Result<(), protocol::ToolError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }

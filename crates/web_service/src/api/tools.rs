@@ -151,7 +151,7 @@ struct ListedRule {
 
 async fn policy(request: Request<ProjectQuery, Nothing>) -> Result<PolicyRules, ApiError> {
     let project = request.hub.project(request.query.project.as_deref())?;
-    let policy = project.desk().executor().policy()?;
+    let policy = project.desk().executor().policy_now().await?;
     let rules = policy.rules().map(|rule| ListedRule {
         id: rule.id(),
         text: rule.to_string(),
@@ -195,10 +195,8 @@ async fn explain(request: Request<Nothing, ExplainBody>) -> Result<PolicyExplana
 async fn revoke(request: Request<ProjectQuery, Nothing>) -> Result<Nothing, ApiError> {
     let project = request.hub.project(request.query.project.as_deref())?;
     let rule = request.part("rule");
-    match project.port().revoke(rule)? {
-        // Sessions that are open have read the rules before.
+    match project.revoke(rule).await? {
         true => {
-            project.executors().iter().for_each(|executor| executor.revoke(rule));
             request.hub.note(AuditKind::RuleRevoked, project.name(), rule, "").await?;
             Ok(Nothing {})
         }

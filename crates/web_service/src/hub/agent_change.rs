@@ -1,12 +1,18 @@
 //! What a session works with: the model and the role that clients choose for it, and what its user pays with.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use context_manager::{SharedBalance, SharedBudget};
 use protocol::AgentRole;
 use serde::{Deserialize, Serialize};
-use session::{Model, SessionParts};
+use session::{Model, SessionError, SessionParts};
 use store::SessionId;
 use team::UserId;
 
+use super::owner_budget::OwnerBudget;
+use super::user_sight::UserSight;
 use super::{AnswerByHand, HubError, ServedProject, SessionHub};
 
 /// What is to be different from now on.
@@ -16,8 +22,25 @@ pub struct AgentChange {
     pub model: Option<Model>,
     /// The role that the conversation acts in.
     pub role: Option<AgentRole>,
-    /// US dollars after which it pauses, if that is less than what is configured.
-    pub cost_usd: Option<f64>,
+    /// The user that it belongs to, with the budgets that its turns are paid from.
+    pub(crate) owner: Option<SessionOwner>,
+}
+
+/// The user that a session belongs to.
+#[derive(Clone)]
+pub(crate) struct SessionOwner {
+    user: UserId,
+    team: Arc<dyn SessionTeam>,
+    budget: Arc<dyn SharedBudget>,
+}
+
+/// Who pays for the turns of a session, and how.
+pub(crate) struct Payment {
+    pub(crate) user: UserId,
+    /// The model with the user's own key; none if the user has none for it.
+    pub(crate) model: Option<Model>,
+    /// Whether a budget holds at present.
+    pub(crate) is_limited: bool,
 }
 
 /// A session whose turns are to be paid.
@@ -33,15 +56,22 @@ pub(crate) enum PaidSession<'a> {
 /// the same user.
 #[async_trait]
 pub(crate) trait SessionTeam: Send + Sync {
-    /// The model of this name, or the usual one, with the user's own key; none if the user has none for it. And the
-    /// dollars after which the session has to pause, if a budget says so.
+    /// Who pays for a session with the model of this name, or the usual one; none if it belongs to no user.
     async fn paid(
         &self,
         hub: &SessionHub,
         project: &ServedProject,
         session: PaidSession<'_>,
         model: Option<&str>,
-    ) -> Result<(Option<Model>, Option<f64>), HubError>;
+    ) -> Result<Option<Payment>, HubError>;
+
+    /// What was spent of the budget of a user in a project of which the least is left; none without any.
+    async fn balance(
+        &self,
+        hub: &SessionHub,
+        user: &UserId,
+        project: &str,
+    ) -> Result<Option<SharedBalance>, HubError>;
 
     /// The user that a session belongs to.
     async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError>;
@@ -51,6 +81,13 @@ pub(crate) trait SessionTeam: Send + Sync {
 
     /// Keeps what outlives a session that is about to be deleted.
     async fn keep_of(&self, project: &ServedProject, id: &SessionId) -> Result<(), HubError>;
+
+    /// Those of these sessions, or names of calls by hand, whose changes a user may see.
+    async fn seen_changes(
+        &self,
+        user: &UserId,
+        sessions: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, HubError>;
 
     /// Whether a user may say yes to what this other one has asked for.
     fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool;
@@ -79,33 +116,42 @@ impl AgentNames {
 impl AgentChange {
     /// The model and the role of these names.
     pub(crate) async fn named(
-        hub: &SessionHub,
+        hub: &Arc<SessionHub>,
         project: &ServedProject,
         session: Option<PaidSession<'_>>,
         names: &AgentNames,
     ) -> Result<Self, HubError> {
         let name = names.model.as_deref();
-        let (own, cost_usd) = match (hub.team(), session) {
+        let mut paid = match (hub.team(), session) {
             (Some(team), Some(session)) => team.paid(hub, project, session, name).await?,
-            _ => (None, None),
+            _ => None,
         };
+        let own = paid.as_mut().and_then(|paid| paid.model.take());
         let model = match (own, name) {
             (Some(own), _) => Some(own),
             (None, Some(name)) => Some(project.port.model(name).await?),
             (None, None) => None,
         };
+        let used = model.as_ref().unwrap_or(&project.parts.model);
+        if used.prices.is_none() && paid.as_ref().is_some_and(|paid| paid.is_limited) {
+            return Err(SessionError::NoPrice { model: used.name.clone() }.into());
+        }
         let role = names.role.as_ref().map(|name| project.parts.tools.role(name)).transpose()?;
-        Ok(Self { model, role, cost_usd })
+        let owner = paid.zip(hub.team.get()).map(|(Payment { user, .. }, team)| SessionOwner {
+            budget: OwnerBudget::new(hub, user.clone(), &project.name),
+            team: Arc::clone(team),
+            user,
+        });
+        Ok(Self { model, role, owner })
     }
 
     /// Makes the change.
     pub fn apply(self, parts: &mut SessionParts) {
         parts.model = self.model.unwrap_or_else(|| parts.model.clone());
         parts.role = self.role.unwrap_or_else(|| parts.role.clone());
-        let configured = parts.budget.cost_usd;
-        parts.budget.cost_usd = match (self.cost_usd, configured) {
-            (Some(usd), Some(configured)) => Some(usd.min(configured)),
-            (usd, configured) => usd.or(configured),
-        };
+        if let Some(SessionOwner { user, team, budget }) = self.owner {
+            parts.shared_budget = Some(budget);
+            UserSight::limit(&mut parts.tools, &team, &user);
+        }
     }
 }

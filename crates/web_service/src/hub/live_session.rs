@@ -32,7 +32,7 @@ pub(super) enum LiveCommand {
     },
     /// To go on with another model, or in another role.
     Change {
-        change: AgentChange,
+        change: Box<AgentChange>,
         item: Option<i64>,
         /// What the session does afterwards.
         before: LivePhase,
@@ -369,6 +369,7 @@ impl LiveSession {
                 LivePhase::Paused => LivePhase::Paused,
             };
             *phase = LivePhase::Working(CancellationToken::new());
+            let change = Box::new(change);
             let _ = self.commands.send(LiveCommand::Change { change, item, before, done });
         }
         result.await.unwrap_or(Err(HubError::Closing))

@@ -10,6 +10,7 @@ use tool_system::ProjectTools;
 
 use super::desk_answers::DeskAnswers;
 use super::shared_rules::SharedRules;
+use super::user_sight::UserSight;
 use super::{Desk, HubError, HubSignal, ProjectPort, SessionTeam};
 
 /// A project that is served.
@@ -61,8 +62,12 @@ impl ServedProject {
             let answers = |(user, team): (&UserId, &Arc<dyn SessionTeam>)| {
                 DeskAnswers::new(Arc::clone(team), &self.name, user)
             };
+            let mut parts = self.parts.clone();
+            if let Some((user, team)) = user.zip(team) {
+                UserSight::limit(&mut parts.tools, team, user);
+            }
             let answers = user.zip(team).map(answers);
-            let desk = Arc::new(Desk::new(user.cloned(), &self.parts, answers));
+            let desk = Arc::new(Desk::new(user.cloned(), &parts, answers));
             let (mut changes, signal) = (desk.approvals().changes(), signal.clone());
             tokio::spawn(async move {
                 while changes.changed().await.is_ok() {

@@ -7,8 +7,9 @@ use session::Model;
 use store::{
     DayStats, DaysFilter, FoundMessages, ListFilter, SessionId, SessionInfo, Stats, StatsFilter,
 };
-use tool_system::{EntrySummary, History, Limits, ProjectTools, ToolExecutor};
+use tool_system::{EntrySummary, History, Limits, ProjectTools};
 
+use super::team_state::is_by_hand_of;
 use super::{HubView, TeamViewer};
 use crate::api_error::ApiError;
 use crate::hub::{
@@ -96,9 +97,9 @@ impl ProjectView {
         all
     }
 
-    /// Everything that runs calls in the project, of whatever user: a rule that is taken back holds nowhere.
-    pub(crate) fn executors(&self) -> Vec<ToolExecutor> {
-        self.view.hub.executors(self.name())
+    /// Takes a rule back, for calls of whatever user at whatever replica. Answers whether there was one.
+    pub(crate) async fn revoke(&self, rule: &str) -> Result<bool, HubError> {
+        self.view.hub.revoke(&self.served, rule).await
     }
 
     /// Begins a session, which belongs to the client.
@@ -256,13 +257,12 @@ impl ProjectView {
         if user.sees_all() {
             return Ok(entries);
         }
-        let by_own_hand = format!("-{}", user.id());
         let id = |entry: &EntrySummary| entry.session.parse::<SessionId>().ok();
         let ids: Vec<SessionId> = entries.iter().filter_map(id).collect();
         let mut seen = self.view.seen(self.name(), &ids).await?.into_iter();
         let is_seen = |entry: &EntrySummary| match id(entry) {
             Some(_) => seen.next().unwrap_or(false),
-            None => entry.session.ends_with(&by_own_hand),
+            None => is_by_hand_of(user.id(), &entry.session),
         };
         Ok(entries.into_iter().filter(is_seen).collect())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use store::{SessionCost, StatsFilter};
-use team::{DayBudget, RemovedSpending, Spending, UserId, exceeded};
+use team::{BudgetBalance, RemovedSpending, Spending, UserId};
 
 use super::TeamState;
 use crate::hub::{HubError, SessionHub};
@@ -24,28 +24,21 @@ pub(super) struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
-    /// What a user may still spend in a project today; none if no budget says anything.
-    pub(super) async fn left(
+    /// The budgets that hold for a user in a project, with what was spent of each today.
+    pub(super) async fn balances(
         &self,
-        budgets: &[DayBudget],
         user: &UserId,
         project: &str,
-    ) -> Result<Option<f64>, HubError> {
-        let applies = |budget: &&DayBudget| {
-            budget.scope.user.as_ref().is_none_or(|of| of == user)
-                && budget.scope.project.as_ref().is_none_or(|of| of == project)
-        };
-        let applying: Vec<DayBudget> = budgets.iter().filter(applies).cloned().collect();
-        if applying.is_empty() {
-            return Ok(None);
+    ) -> Result<Vec<BudgetBalance>, HubError> {
+        let people = self.team.people();
+        if let Some(known) = people.balances(user, project).await? {
+            return Ok(known);
         }
-        let spent = self.spent_today().await?;
-        if let Some((budget, spent)) = exceeded(&applying, &spent, user, project) {
-            let scope = budget.scope.to_string();
-            return Err(HubError::OverBudget { scope, spent, limit: budget.usd_per_day });
+        let budgets = people.budgets().await?;
+        match budgets.is_empty() {
+            true => Ok(Vec::new()),
+            false => Ok(team::balances(&budgets, &self.spent_today().await?, user, project)),
         }
-        let left = applying.iter().map(|budget| budget.usd_per_day - budget.spent_of(&spent));
-        Ok(left.reduce(f64::min))
     }
 
     /// What was spent since midnight, by user and project, also in sessions that were deleted since. The clock is the

@@ -1,21 +1,24 @@
 //! The team that uses the service.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use context_manager::SharedBalance;
 use protocol::visible;
-use session::Model;
 use store::{DecisionFilter, LoggedDecision, ProjectStores, SessionId, StatsFilter, Store};
 use team::oidc::OidcProvider;
 use team::{
-    AuditEntry, AuditKind, MasterKeys, PeopleError, PeopleStore, ProviderKey, Recognised,
-    RemovedSession, SecretKind, SecretText, SessionAccess, UserId, Visibility,
+    AuditEntry, AuditKind, BudgetBalance, MasterKeys, PeopleError, PeopleStore, ProviderKey,
+    Recognised, Relation, RemovedSession, SecretKind, SecretText, SessionAccess, SessionAct, User,
+    UserId, Visibility, may,
 };
 use tokio::sync::watch;
 
 use super::spending::{Ledger, day_begin};
-use crate::hub::{AnswerByHand, HubError, PaidSession, ServedProject, SessionHub, SessionTeam};
+use crate::hub::{
+    AnswerByHand, HubError, PaidSession, Payment, ServedProject, SessionHub, SessionTeam,
+};
 
 /// What is known of sessions at most; beyond, all of it is asked for again.
 const MOST_KNOWN: usize = 20_000;
@@ -213,9 +216,12 @@ impl TeamState {
         user: &UserId,
         project: &str,
     ) -> Result<Option<f64>, HubError> {
-        let budgets = self.people().budgets().await?;
-        let ledger = Ledger { hub, team: self };
-        ledger.left(&budgets, user, project).await
+        let balances = Ledger { hub, team: self }.balances(user, project).await?;
+        if let Some(BudgetBalance { budget, spent }) = balances.iter().find(|it| it.is_used_up()) {
+            let (scope, spent, limit) = (budget.scope.to_string(), *spent, budget.usd_per_day);
+            return Err(HubError::OverBudget { scope, spent, limit });
+        }
+        Ok(balances.iter().map(BudgetBalance::left).reduce(f64::min))
     }
 
     /// The sessions of projects that are not served here, by project.
@@ -233,6 +239,11 @@ impl TeamState {
     ) -> Result<Vec<team::Spending>, HubError> {
         Ledger { hub, team: self }.spent_today().await
     }
+}
+
+/// Whether changes under this name, in place of a session, were made by a user's own hand or agents.
+pub(super) fn is_by_hand_of(user: &UserId, name: &str) -> bool {
+    name.parse::<SessionId>().is_err() && name.ends_with(&format!("-{user}"))
 }
 
 /// An answer to a question of a session, as the audit shows it.
@@ -257,26 +268,34 @@ impl SessionTeam for TeamState {
         project: &ServedProject,
         session: PaidSession<'_>,
         model: Option<&str>,
-    ) -> Result<(Option<Model>, Option<f64>), HubError> {
-        let (user, so_far) = match session {
-            PaidSession::New(user) => (Some(user.clone()), None),
-            PaidSession::Stored(id) => {
-                let info = project.parts.store.info(id).await?;
-                (self.owner(id).await?, info.and_then(|info| info.cost_usd))
-            }
+    ) -> Result<Option<Payment>, HubError> {
+        let user = match session {
+            PaidSession::New(user) => Some(user.clone()),
+            PaidSession::Stored(id) => self.owner(id).await?,
         };
-        let Some(user) = user else { return Ok((None, None)) };
+        let Some(user) = user else { return Ok(None) };
         // A session whose budget is used up can be opened all the same, and pauses before it spends more.
-        let left = match self.left(hub, &user, &project.name).await {
-            Err(HubError::OverBudget { .. }) => Some(0.0),
-            left => left?,
-        };
+        let is_limited = self.balance(hub, &user, &project.name).await?.is_some();
         let keys = self.provider_keys(&user).await?;
         let model = match keys.is_empty() {
             true => None,
             false => project.port.model_with_keys(model, &keys).await?,
         };
-        Ok((model, left.map(|left| left + so_far.unwrap_or_default())))
+        Ok(Some(Payment { user, model, is_limited }))
+    }
+
+    async fn balance(
+        &self,
+        hub: &SessionHub,
+        user: &UserId,
+        project: &str,
+    ) -> Result<Option<SharedBalance>, HubError> {
+        let balances = Ledger { hub, team: self }.balances(user, project).await?;
+        let tightest = balances.iter().min_by(|one, other| one.left().total_cmp(&other.left()));
+        Ok(tightest.map(|BudgetBalance { budget, spent }| SharedBalance {
+            spent_usd: *spent,
+            limit_usd: budget.usd_per_day,
+        }))
     }
 
     async fn owner(&self, id: &SessionId) -> Result<Option<UserId>, HubError> {
@@ -311,6 +330,26 @@ impl SessionTeam for TeamState {
         let owner = self.owner(id).await?;
         let removed = RemovedSession { session, project, owner, at, usd, answers };
         Ok(self.people().keep_of_removed(removed).await?)
+    }
+
+    async fn seen_changes(
+        &self,
+        user: &UserId,
+        mut sessions: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, HubError> {
+        let users = self.people().users().await?;
+        let known = users.into_iter().find(|known| known.id == *user && !known.is_disabled);
+        let Some(User { role, .. }) = known else { return Ok(BTreeSet::new()) };
+        if may(role, Relation::Other, SessionAct::Read) {
+            return Ok(sessions);
+        }
+        let ids: Vec<SessionId> = sessions.iter().filter_map(|name| name.parse().ok()).collect();
+        let access = self.access(&ids).await?;
+        let is_seen = |access| may(role, Relation::of(user, access), SessionAct::Read);
+        let seen = ids.iter().zip(&access).filter(|(_, access)| is_seen(access));
+        let seen: BTreeSet<&str> = seen.map(|(id, _)| id.as_str()).collect();
+        sessions.retain(|name| seen.contains(name.as_str()) || is_by_hand_of(user, name));
+        Ok(sessions)
     }
 
     fn may_settle(&self, by: Option<&str>, asker: Option<&UserId>) -> bool {

@@ -3,6 +3,7 @@
 use serde_json::json;
 use team::{PeopleStore as _, Scope, SecretKind, SecretText, TeamRole, UserChange};
 
+use crate::client::Answer;
 use crate::team_service::{Setup, TeamService, add_token, bearer};
 
 /// What a browser sends with a request of our own page.
@@ -248,6 +249,41 @@ async fn a_token_makes_nothing_that_outlives_it() {
     assert_eq!(me().await, 200);
     service.people.pass_seconds(2 * 24 * 60 * 60);
     assert_eq!(me().await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_made_with_a_token_is_revoked_with_it() {
+    let service = TeamService::start().await;
+    let ada = service.user("ada").clone();
+    let lost = add_token(&service.people, &ada, ada.role.scopes(), 30).await;
+    let body = |days: u32| json!({"name": "x", "scopes": ["read"], "days": days}).to_string();
+    let made = service.raw("POST /api/me/tokens", &[&bearer(&lost)], &body(30)).await;
+    // A browser that comes with it is no way around that.
+    let login = json!({"code": lost}).to_string();
+    let answer = service.raw("POST /api/login", &[], &login).await;
+    let cookie = format!("cookie: {}", answer.cookies()[0]);
+    let page = own_page(&service);
+    let headers = [cookie.as_str(), &page[0], &page[1], &page[2]];
+    let longer = service.raw("POST /api/me/tokens", &headers, &body(31)).await;
+    assert_eq!(longer.status, 403, "{longer:?}");
+    let by_page = service.raw("POST /api/me/tokens", &headers, &body(30)).await;
+    let id = made.json()["made_with"].as_str().unwrap().to_owned();
+    assert_eq!(by_page.json()["made_with"], id, "{by_page:?}");
+    let header = |made: &Answer| bearer(made.json()["token"].as_str().unwrap());
+    let all = [bearer(&lost), header(&made), header(&by_page), cookie.clone()];
+    let known = async |header: &str| {
+        let headers = [header, "sec-fetch-site: same-origin"];
+        service.raw("GET /api/me", &headers, "").await.status
+    };
+    for header in &all {
+        assert_eq!(known(header).await, 200, "{header}");
+    }
+    service.good("ada", &format!("DELETE /api/me/tokens/{id}"), "").await;
+    for header in &all {
+        assert_eq!(known(header).await, 401, "{header}");
+    }
+    // Those that were made otherwise stay.
+    assert_eq!(known(&service.header("ada")).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -87,6 +87,37 @@ async fn question(service: &TeamService, user: &str) -> (String, serde_json::Val
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_of_a_budget_is_read_before_each_request() {
+    let service = TeamService::start_with(Setup { has_clock: true, ..Setup::default() }).await;
+    let ada = service.user("ada").id.to_string();
+    let budget = json!({"user": ada, "usd_per_day": 3.0}).to_string();
+    service.good("root", "PUT /api/budgets", &budget).await;
+    // It waits for an answer in its turn. Meanwhile another session spends the rest.
+    let waiting = service.session("ada", CREATE).await;
+    let (one, _) = question(&service, "pat").await;
+    let other = service.session("ada", "hello").await;
+    service.say("ada", &other, "hello").await;
+    service.good("pat", &format!("POST {one}"), YES).await;
+    let mut log = service.stream("ada", &format!("/api/sessions/{waiting}/log?after=0")).await;
+    let end = loop {
+        let line = log.until("\n").await.unwrap();
+        if line.contains("\"turn_ended\"") || line.contains("cost_budget") {
+            break line;
+        }
+    };
+    assert!(end.contains("cost_budget"), "{end}");
+    let spent = service.good("ada", "GET /api/spending", "").await;
+    assert_eq!(spent["spending"][0]["usd"], 3.0, "{spent}");
+    // Going on does not help, until there is something to spend.
+    let go_on = format!("POST /api/sessions/{waiting}/continue");
+    assert_eq!(service.ask("ada", &go_on, "{}").await.status, 402);
+    let budget = json!({"user": ada, "usd_per_day": 5.0}).to_string();
+    service.good("root", "PUT /api/budgets", &budget).await;
+    service.good("ada", &go_on, "{}").await;
+    log.until("\"turn_ended\"").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_user_who_asks_does_not_approve_if_the_team_wants_that() {
     let service = TeamService::start_with(Setup { four_eyes: true, ..Setup::default() }).await;
     service.session("pat", CREATE).await;

@@ -214,3 +214,56 @@ async fn questions_are_seen_by_their_user_and_by_approvers_of_the_project() {
         assert_eq!(service.ask(user, "GET /api/audit/export", "").await.status, 403);
     }
 }
+
+const YES: &str = r#"{"approve": true}"#;
+
+/// Says yes to the only open question.
+async fn approve(service: &TeamService) {
+    let open = service.good("root", "GET /api/approvals", "").await;
+    let one = &open["questions"][0];
+    let (owner, name) = (one["owner"].as_str().unwrap(), one["question"].as_str().unwrap());
+    service.good("root", &format!("POST /api/approvals/{owner}/{name}"), YES).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_are_hidden_are_neither_undone_nor_made_again() {
+    const UNKNOWN: u64 = 987;
+    let service = TeamService::start().await;
+    let id = service.session("ada", "/create_file private.txt hi").await;
+    approve(&service).await;
+    let mut log = service.stream("ada", &format!("/api/sessions/{id}/log?after=0")).await;
+    log.until("\"turn_ended\"").await.unwrap();
+    let made = service.good("ada", "GET /api/history?project=web", "").await;
+    let change = made["changes"][0]["id"].as_u64().unwrap();
+    // A call that finds a change asks about it.
+    let tried = async |target: &str, id: Option<u64>| {
+        let mut events = service.stream("root", "/api/events").await;
+        let body = json!({"project": "web", "id": id}).to_string();
+        let told = tokio::select! {
+            answer = service.good("bob", target, &body) => answer.to_string(),
+            _ = events.until("\"owner\":\"project:web:") => panic!("{target} {id:?} asks"),
+        };
+        assert!(!told.contains("private"), "{told}");
+        id.map_or(told.clone(), |id| told.replace(&format!("change {id}"), "change N"))
+    };
+    let none = tried("POST /api/history/undo", None).await;
+    assert!(none.contains("there is nothing to undo"), "{none}");
+    let unknown = tried("POST /api/history/undo", Some(UNKNOWN)).await;
+    assert!(unknown.contains("there is no change N"), "{unknown}");
+    assert_eq!(tried("POST /api/history/undo", Some(change)).await, unknown);
+    // Its user can undo it, and that is hidden too.
+    let undo = json!({"project": "web", "id": change}).to_string();
+    let mut events = service.stream("root", "/api/events").await;
+    let answering = async {
+        events.until("\"owner\":\"project:web:").await.unwrap();
+        approve(&service).await;
+    };
+    let undoing = service.good("ada", "POST /api/history/undo", &undo);
+    let (undone, ()) = tokio::join!(undoing, answering);
+    assert_eq!(undone["ok"], true, "{undone}");
+    let unknown = tried("POST /api/history/redo", Some(UNKNOWN)).await;
+    assert_eq!(tried("POST /api/history/redo", Some(change)).await, unknown);
+    assert_eq!(tried("POST /api/history/redo", Some(change + 1)).await, unknown);
+    let none = tried("POST /api/history/redo", None).await;
+    assert!(none.contains("there is nothing to redo"), "{none}");
+}

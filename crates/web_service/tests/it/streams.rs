@@ -2,7 +2,7 @@
 
 use protocol::{Content, SessionEvent};
 use serde_json::json;
-use team::{PeopleStore as _, SecretKind, SecretText};
+use team::{NewBrowser, PeopleStore as _, SecretKind, SecretText};
 
 use crate::client::open;
 use crate::team_service::TeamService;
@@ -120,7 +120,8 @@ async fn streams_end_when_the_login_does() {
     let ada = service.user("ada").id.clone();
     let id = service.session("ada", "hello").await;
     let secret = SecretText::generate(SecretKind::Browser).unwrap();
-    service.people.begin_browser(&ada, &secret.hash(), 1).await.unwrap();
+    let new = NewBrowser { user: ada, hash: secret.hash(), seconds: 1, made_with: None };
+    service.people.begin_browser(new).await.unwrap();
     let cookie = format!("cookie: toolkiln={}", secret.expose());
     let headers = [cookie.as_str(), "sec-fetch-site: same-origin"];
     let mut open_streams = Vec::new();

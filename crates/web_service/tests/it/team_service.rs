@@ -212,6 +212,7 @@ async fn project(
         prompts: SystemPromptService::default(),
         turn_limit: 20,
         budget: Budget::default(),
+        shared_budget: None,
     };
     let port = TestPort { name, used_keys: Arc::clone(used_keys) };
     (fixture, ServedProject::new(name.to_owned(), parts, Arc::new(port)))
@@ -382,6 +383,7 @@ pub(crate) async fn add_token(
         scopes: scopes.to_vec(),
         days,
         hash: secret.hash(),
+        made_with: None,
     };
     people.add_token(&user.id, new).await.unwrap();
     secret.expose().to_owned()

@@ -1,6 +1,6 @@
 //! What was changed, newest first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, SystemTime};
 
 use super::frame::Stage;
@@ -43,6 +43,11 @@ impl Journal {
     /// The newest entries, newest first.
     pub fn entries(&self, limit: usize) -> Result<Vec<EntrySummary>, Error> {
         self.newest_first()?.take(limit).collect()
+    }
+
+    /// The sessions that have entries.
+    pub fn sessions(&self) -> Result<BTreeSet<String>, Error> {
+        self.newest_first()?.map(|entry| Ok(entry?.session)).collect()
     }
 
     /// All entries, newest first, read as they are asked for.

@@ -43,7 +43,16 @@ impl Journal {
     /// What would undo the target. Applying it fails with a conflict if a file has changed
     /// since; for some files that is noticed here already.
     pub fn inverse(&self, target: &UndoTarget) -> Result<Inverse, Error> {
-        let entries = self.select(target)?;
+        self.inverse_among(target, &|_| true)
+    }
+
+    /// The same as if only the entries of some sessions were there.
+    pub fn inverse_among(
+        &self,
+        target: &UndoTarget,
+        is_there: &dyn Fn(&str) -> bool,
+    ) -> Result<Inverse, Error> {
+        let entries = self.select(target, &|entry| is_there(&entry.session))?;
         let redo = entries.iter().all(|entry| entry.role == EntryRole::Undo);
         let changes = match &entries[..] {
             [entry] => self.invert(&self.store.load(entry.id)?)?,
@@ -57,10 +66,15 @@ impl Journal {
         })
     }
 
-    fn select(&self, target: &UndoTarget) -> Result<Vec<EntrySummary>, Error> {
+    fn select(
+        &self,
+        target: &UndoTarget,
+        is_there: &dyn Fn(&EntrySummary) -> bool,
+    ) -> Result<Vec<EntrySummary>, Error> {
         let mut entries = self.newest_first()?;
         let mut first = |wanted: fn(&EntrySummary) -> bool| {
-            entries.find(|entry| entry.as_ref().map_or(true, wanted)).into_iter().collect()
+            let is_it = |entry: &EntrySummary| wanted(entry) && is_there(entry);
+            entries.find(|entry| entry.as_ref().map_or(true, is_it)).into_iter().collect()
         };
         let (found, wanted): (Result<Vec<_>, Error>, String) = match target {
             UndoTarget::Last => {
@@ -74,19 +88,20 @@ impl Journal {
             }
             UndoTarget::Entry(id) => {
                 let found = self.newest_first()?;
-                let found = found.filter(|e| e.as_ref().map_or(true, |e| e.id == *id)).collect();
+                let is_it = |entry: &EntrySummary| entry.id == *id && is_there(entry);
+                let found = found.filter(|e| e.as_ref().map_or(true, is_it)).collect();
                 (found, format!("there is no change {id} in the journal"))
             }
             UndoTarget::UndoOf(id) => {
-                let undo = self.undo_of(*id)?.map(Ok).into_iter().collect();
+                let undo = self.undo_of(*id, is_there)?.map(Ok).into_iter().collect();
                 (undo, format!("change {id} is not undone, so there is nothing to redo"))
             }
             UndoTarget::Call(call) => (
-                self.live_changes(|entry| entry.call == *call),
+                self.live_changes(|entry| entry.call == *call && is_there(entry)),
                 format!("the call {call} has no change that could be undone"),
             ),
             UndoTarget::Session(session) => (
-                self.live_changes(|entry| entry.session == *session),
+                self.live_changes(|entry| entry.session == *session && is_there(entry)),
                 format!("the session {session} has no change that could be undone"),
             ),
         };
@@ -101,10 +116,15 @@ impl Journal {
     }
 
     /// The undo that is meant by a change that it took back, or by itself.
-    fn undo_of(&self, id: EntryId) -> Result<Option<EntrySummary>, Error> {
+    fn undo_of(
+        &self,
+        id: EntryId,
+        is_there: &dyn Fn(&EntrySummary) -> bool,
+    ) -> Result<Option<EntrySummary>, Error> {
         let entry = |id| {
             let mut all = self.newest_first()?;
-            all.find(|entry| entry.as_ref().map_or(true, |entry| entry.id == id)).transpose()
+            let is_it = |entry: &EntrySummary| entry.id == id && is_there(entry);
+            all.find(|entry| entry.as_ref().map_or(true, is_it)).transpose()
         };
         let named = entry(id)?;
         let undo = match named.as_ref().and_then(|named| named.undone_by) {

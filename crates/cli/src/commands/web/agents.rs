@@ -13,11 +13,20 @@ use web_service::{AgentEndpoint, Body, Bytes, Desk, Parts, Response};
 pub(super) struct DeskPage {
     approvals: Arc<ApprovalManager>,
     site: String,
+    /// The user whose client asks; none without a team.
+    user: Option<String>,
 }
 
 impl DeskPage {
     pub(super) fn new(desk: &Desk, site: &str) -> Self {
-        Self { approvals: Arc::clone(desk.approvals()), site: site.to_owned() }
+        let user = desk.user().map(ToString::to_string);
+        Self { approvals: Arc::clone(desk.approvals()), site: site.to_owned(), user }
+    }
+
+    /// What the client has answered is the answer of its user.
+    fn by_client(&self, mut response: ApprovalResponse) -> ApprovalResponse {
+        response.by = self.user.clone();
+        response
     }
 }
 
@@ -36,6 +45,20 @@ impl QuestionPage for DeskPage {
 
     async fn shown(&self, request: &ApprovalRequest) {
         self.approvals.shown(request).await;
+    }
+
+    fn decline(&self, request: &ApprovalRequest) -> bool {
+        let reason = "the page with the question was not opened".to_owned();
+        let response = self.by_client(ApprovalResponse::no(Some(reason)));
+        self.approvals.answer_to(request, response).is_ok()
+    }
+
+    async fn keep_answer(
+        &self,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+    ) -> Result<(), ToolError> {
+        self.approvals.note(request, self.by_client(response)).await
     }
 }
 

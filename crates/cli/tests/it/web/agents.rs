@@ -21,20 +21,20 @@ pub(super) fn service() -> (Fixture, Service) {
 }
 
 /// A client with a token, of the stateless era.
-pub(super) struct Agent<'a> {
-    pub(super) service: &'a Service,
-    pub(super) token: &'static str,
-    pub(super) capabilities: Value,
+pub(crate) struct Agent<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) token: &'static str,
+    pub(crate) capabilities: Value,
 }
 
 impl<'a> Agent<'a> {
     /// One that may only ask, and can lead its user to a page.
-    pub(super) fn new(service: &'a Service) -> Self {
+    pub(crate) fn new(service: &'a Service) -> Self {
         Self { service, token: "mcp", capabilities: json!({"elicitation": {"url": {}}}) }
     }
 
     /// The text of a request with the headers that its message needs.
-    pub(super) fn text(&self, method: &str, mut params: Value) -> String {
+    pub(crate) fn text(&self, method: &str, mut params: Value) -> String {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": self.capabilities,
@@ -47,7 +47,7 @@ impl<'a> Agent<'a> {
     }
 
     /// The text of a POST. Of HTTP 1.0, so that a stream comes as it is.
-    pub(super) fn post(&self, more: &str, body: &str) -> String {
+    pub(crate) fn post(&self, more: &str, body: &str) -> String {
         format!(
             "POST /mcp HTTP/1.0\r\nhost: {}\r\n{}\r\naccept: application/json, text/event-stream\r\n\
              content-type: application/json\r\n{more}content-length: {}\r\n\r\n{body}",
@@ -57,19 +57,19 @@ impl<'a> Agent<'a> {
         )
     }
 
-    pub(super) fn send(&self, method: &str, params: Value) -> HttpAnswer {
+    pub(crate) fn send(&self, method: &str, params: Value) -> HttpAnswer {
         self.service.raw(self.text(method, params).as_bytes())
     }
 
     /// Sends a request whose answer is not waited for.
-    pub(super) fn begin(&self, method: &str, params: Value) -> TcpStream {
+    pub(crate) fn begin(&self, method: &str, params: Value) -> TcpStream {
         let mut stream = self.service.connect();
         stream.write_all(self.text(method, params).as_bytes()).unwrap();
         stream
     }
 
     #[track_caller]
-    pub(super) fn result(&self, method: &str, params: Value) -> Value {
+    pub(crate) fn result(&self, method: &str, params: Value) -> Value {
         let answer = self.send(method, params);
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.message()["result"].clone()
@@ -77,7 +77,7 @@ impl<'a> Agent<'a> {
 
     /// Sends an answer that belongs to no question; gives the code of the refusal.
     #[track_caller]
-    pub(super) fn refused(&self, call: Value) -> Value {
+    pub(crate) fn refused(&self, call: Value) -> Value {
         let message = self.send("tools/call", call).message();
         assert_eq!(message["error"]["code"], -32602, "{message}");
         message["error"]["data"]["code"].clone()
@@ -87,13 +87,13 @@ impl<'a> Agent<'a> {
 impl HttpAnswer {
     /// The last message of an answer, which is JSON or a stream of events.
     #[track_caller]
-    pub(super) fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         let data = self.body.lines().rev().find_map(|line| line.strip_prefix("data: "));
         serde_json::from_str(data.unwrap_or(&self.body)).unwrap_or_else(|_| panic!("{}", self.body))
     }
 }
 
-pub(super) fn adding() -> Value {
+pub(crate) fn adding() -> Value {
     json!({"name": "append_file", "arguments": {"path": "notes.txt", "content": "second\n"}})
 }
 

@@ -29,6 +29,26 @@ fn row_of(scope: &BudgetScope) -> (&str, &str) {
     (scope.user.as_ref().map_or("", UserId::as_str), scope.project.as_deref().unwrap_or_default())
 }
 
+/// The budgets of a user in a project. What sessions have spent today stands in their rows, which are found by the
+/// day; those that were deleted since have a row of their own. One that has both was about to be deleted when
+/// something failed.
+const BALANCES: &str = "\
+    SELECT b.user_id, b.project, b.usd_per_day, \
+    (SELECT coalesce(sum(s.spent_usd), 0) FROM sessions s WHERE s.spent_day = day.number \
+        AND b.project IN ('', s.project) AND (b.user_id = '' OR EXISTS (SELECT FROM session_owners o \
+        WHERE o.session = s.id AND o.owner = b.user_id))) \
+    + (SELECT coalesce(sum(r.usd), 0) FROM removed_spending r \
+        WHERE r.at >= to_timestamp(day.number * 86400) AND b.project IN ('', r.project) \
+        AND (b.user_id = '' OR r.owner = b.user_id) \
+        AND NOT EXISTS (SELECT FROM sessions s WHERE s.id = r.session)) \
+    FROM budgets b, (SELECT floor(extract(epoch FROM now()) / 86400)::BIGINT AS number) AS day \
+    WHERE b.user_id IN ('', $1) AND b.project IN ('', $2) ORDER BY b.user_id, b.project";
+
+fn budget(user: &str, project: &str, usd_per_day: f64) -> DayBudget {
+    let (user, project) = (part(user).map(UserId::named), part(project).map(str::to_owned));
+    DayBudget { scope: BudgetScope { user, project }, usd_per_day }
+}
+
 impl PostgresDatabase {
     pub(super) async fn all_shares(&self) -> Done<Vec<Share>> {
         let all = "SELECT project, user_id FROM shares ORDER BY project, user_id";
@@ -101,14 +121,22 @@ impl PostgresDatabase {
     pub(super) async fn all_budgets(&self) -> Done<Vec<DayBudget>> {
         let all = "SELECT user_id, project, usd_per_day FROM budgets ORDER BY user_id, project";
         let rows: Vec<(String, String, f64)> = sqlx::query_as(all).fetch_all(self.pool()).await?;
-        let budget = |(user, project, usd_per_day): (String, String, f64)| DayBudget {
-            scope: BudgetScope {
-                user: part(&user).map(UserId::named),
-                project: part(&project).map(str::to_owned),
-            },
-            usd_per_day,
+        let read = |(user, project, usd): (String, String, f64)| budget(&user, &project, usd);
+        Ok(rows.into_iter().map(read).collect())
+    }
+
+    pub(super) async fn known_balances(
+        &self,
+        user: &UserId,
+        project: &str,
+    ) -> Done<Vec<BudgetBalance>> {
+        let read = sqlx::query_as(BALANCES).bind(user.as_str()).bind(project);
+        let rows: Vec<(String, String, f64, f64)> = read.fetch_all(self.pool()).await?;
+        let balance = |(user, project, usd, spent): (String, String, f64, f64)| BudgetBalance {
+            budget: budget(&user, &project, usd),
+            spent,
         };
-        Ok(rows.into_iter().map(budget).collect())
+        Ok(rows.into_iter().map(balance).collect())
     }
 
     pub(super) async fn kept_budget(&self, by: &UserId, budget: DayBudget) -> Done<()> {

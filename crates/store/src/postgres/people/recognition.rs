@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use team::{Credential, Scope};
+use team::{BrowserToken, Credential, Scope};
 
 use super::accounts::{UserRow, user, user_columns};
 use super::*;
@@ -14,19 +14,35 @@ macro_rules! projects_column {
     };
 }
 
-type TokenRow = (i64, String, String, Vec<String>, i64, i64, Option<i64>);
+type TokenRow = (i64, String, String, Vec<String>, i64, i64, Option<i64>, Option<i64>);
 
 /// The columns of a token, as `TokenRow` reads them.
 macro_rules! token_columns {
     () => {
         "id, user_id, name, scopes, (EXTRACT(EPOCH FROM made) * 1000)::BIGINT, \
-         (EXTRACT(EPOCH FROM expires) * 1000)::BIGINT, (EXTRACT(EPOCH FROM used) * 1000)::BIGINT"
+         (EXTRACT(EPOCH FROM expires) * 1000)::BIGINT, (EXTRACT(EPOCH FROM used) * 1000)::BIGINT, \
+         made_with"
     };
 }
 
-fn token((id, user, name, scopes, made, expires, used): TokenRow) -> Done<TokenInfo> {
+fn token((id, user, name, scopes, made, expires, used, made_with): TokenRow) -> Done<TokenInfo> {
     let (id, user, scopes) = (id.to_string(), UserId::named(user), read_scopes(scopes)?);
-    Ok(TokenInfo { id, user, name, scopes, made, expires, used })
+    let made_with = made_with.map(|id| id.to_string());
+    Ok(TokenInfo { id, user, name, scopes, made, expires, used, made_with })
+}
+
+/// The row of a token that something is made with.
+fn maker_row(token: Option<&str>) -> Done<Option<i64>> {
+    let row = |id: &str| id.parse().map_err(|_| not_found("token", id));
+    token.map(row).transpose()
+}
+
+/// What could not be made: its user is not there, or the token that it is made with was revoked meanwhile.
+fn not_made(user: &UserId, made_with: Option<&str>) -> PeopleFailure {
+    match made_with {
+        Some(token) => not_found("token", token),
+        None => not_found("user", user.as_str()),
+    }
 }
 
 fn read_scopes(scopes: Vec<String>) -> Done<Vec<Scope>> {
@@ -43,6 +59,10 @@ fn recognised(found: FoundUser, credential: Credential) -> Done<Recognised> {
     let good_for = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     Ok(Recognised { user: user(row)?, credential, projects, good_for })
 }
+
+/// The same with the token that a browser came with, and for how many seconds that is still good.
+type BrowserUser =
+    (String, String, Option<String>, String, bool, i64, Vec<String>, f64, Option<i64>, Option<f64>);
 
 /// The same with a token: its id, its scopes, and whether its use is to be noted.
 type TokenUser =
@@ -80,33 +100,38 @@ impl PostgresDatabase {
             user_columns!(),
             ", ",
             projects_column!(),
-            ", EXTRACT(EPOCH FROM b.expires - clock_timestamp())::FLOAT8 \
-             FROM browsers b JOIN users u ON u.id = b.user_id \
+            ", EXTRACT(EPOCH FROM b.expires - clock_timestamp())::FLOAT8, t.id, \
+             EXTRACT(EPOCH FROM t.expires - clock_timestamp())::FLOAT8 \
+             FROM browsers b JOIN users u ON u.id = b.user_id LEFT JOIN tokens t ON t.id = b.made_with \
              WHERE b.hash = $1 AND b.expires > clock_timestamp() AND NOT u.is_disabled"
         );
-        let found: Option<FoundUser> =
+        let found: Option<BrowserUser> =
             sqlx::query_as(FIND).bind(hash.as_bytes()).fetch_optional(self.pool()).await?;
-        found.map(|found| recognised(found, Credential::Browser)).transpose()
+        let Some(found) = found else { return Ok(None) };
+        let (id, name, email, role, is_disabled, added, projects, left, token, token_left) = found;
+        let token = token.zip(token_left).map(|(id, left)| BrowserToken {
+            id: id.to_string(),
+            good_for: Duration::try_from_secs_f64(left).unwrap_or_default(),
+        });
+        let found = (id, name, email, role, is_disabled, added, projects, left);
+        recognised(found, Credential::Browser { token }).map(Some)
     }
 
-    pub(super) async fn begun_browser(
-        &self,
-        user: &UserId,
-        hash: &SecretHash,
-        seconds: u32,
-    ) -> Done<()> {
+    pub(super) async fn begun_browser(&self, new: NewBrowser) -> Done<()> {
+        let NewBrowser { user, hash, seconds, made_with } = new;
         let mut tx = self.begin().await?;
         let ended = "DELETE FROM browsers WHERE expires < clock_timestamp()";
         sqlx::query(ended).execute(&mut *tx).await?;
-        let begin = "INSERT INTO browsers (hash, user_id, expires) \
-                     SELECT $1, id, clock_timestamp() + make_interval(secs => $3) FROM users \
-                     WHERE id = $2 ON CONFLICT (hash) DO NOTHING";
+        let begin = "INSERT INTO browsers (hash, user_id, expires, made_with) \
+                     SELECT $1, id, clock_timestamp() + make_interval(secs => $3), $4 FROM users \
+                     WHERE id = $2 AND ($4::BIGINT IS NULL OR EXISTS (SELECT FROM tokens t \
+                     WHERE t.id = $4)) ON CONFLICT (hash) DO NOTHING";
         let begin = sqlx::query(begin).bind(hash.as_bytes()).bind(user.as_str());
-        let begun = begin.bind(f64::from(seconds)).execute(&mut *tx).await?;
-        if begun.rows_affected() == 0 {
-            return Err(not_found("user", user.as_str()));
+        let begin = begin.bind(f64::from(seconds)).bind(maker_row(made_with.as_deref())?);
+        if begin.execute(&mut *tx).await?.rows_affected() == 0 {
+            return Err(not_made(&user, made_with.as_deref()));
         }
-        note(&mut tx, Some(user), AuditKind::LoggedIn, user.as_str(), "").await?;
+        note(&mut tx, Some(&user), AuditKind::LoggedIn, user.as_str(), "").await?;
         Ok(tx.commit().await?)
     }
 
@@ -123,18 +148,20 @@ impl PostgresDatabase {
 
     pub(super) async fn added_token(&self, by: &UserId, new: NewToken) -> Done<TokenInfo> {
         const INSERT: &str = concat!(
-            "INSERT INTO tokens (hash, user_id, name, scopes, expires) \
-             SELECT $1, id, $3, $4, clock_timestamp() + make_interval(days => $5) FROM users \
-             WHERE id = $2 RETURNING ",
+            "INSERT INTO tokens (hash, user_id, name, scopes, expires, made_with) \
+             SELECT $1, id, $3, $4, clock_timestamp() + make_interval(days => $5), $6 FROM users \
+             WHERE id = $2 AND ($6::BIGINT IS NULL OR EXISTS (SELECT FROM tokens t WHERE t.id = $6)) \
+             RETURNING ",
             token_columns!()
         );
         let mut tx = self.begin().await?;
         let scopes: Vec<String> = new.scopes.iter().map(ToString::to_string).collect();
         let days = i32::try_from(new.days).unwrap_or(i32::MAX);
         let insert = sqlx::query_as(INSERT).bind(new.hash.as_bytes()).bind(new.user.as_str());
-        let insert = insert.bind(&new.name).bind(scopes).bind(days);
+        let made_with = new.made_with.as_deref();
+        let insert = insert.bind(&new.name).bind(scopes).bind(days).bind(maker_row(made_with)?);
         let row: Option<TokenRow> = insert.fetch_optional(&mut *tx).await?;
-        let info = token(row.ok_or_else(|| not_found("user", new.user.as_str()))?)?;
+        let info = token(row.ok_or_else(|| not_made(&new.user, made_with))?)?;
         note(&mut tx, Some(by), AuditKind::TokenMade, &info.id, &info.name).await?;
         tx.commit().await?;
         Ok(info)
@@ -158,13 +185,20 @@ impl PostgresDatabase {
         id: &str,
     ) -> Done<()> {
         let mut tx = self.begin_change().await?;
-        let revoke =
-            "DELETE FROM tokens WHERE id::TEXT = $1 AND ($2::TEXT IS NULL OR user_id = $2)";
-        let revoke = sqlx::query(revoke).bind(id).bind(owner.map(UserId::as_str));
-        if revoke.execute(&mut *tx).await?.rows_affected() == 0 {
+        // The database removes what was made with a token by itself; here it is named for the audit.
+        let revoke = "WITH RECURSIVE gone AS (SELECT t.id FROM tokens t WHERE t.id::TEXT = $1 \
+                      AND ($2::TEXT IS NULL OR t.user_id = $2) \
+                      UNION SELECT t.id FROM tokens t JOIN gone ON t.made_with = gone.id) \
+                      DELETE FROM tokens WHERE id IN (SELECT id FROM gone) RETURNING id, made_with";
+        let revoke = sqlx::query_as(revoke).bind(id).bind(owner.map(UserId::as_str));
+        let gone: Vec<(i64, Option<i64>)> = revoke.fetch_all(&mut *tx).await?;
+        if gone.is_empty() {
             return Err(not_found("token", id));
         }
-        note(&mut tx, Some(by), AuditKind::TokenRevoked, id, "").await?;
+        for (id, made_with) in gone {
+            let detail = made_with.map(|maker| format!("made with {maker}")).unwrap_or_default();
+            note(&mut tx, Some(by), AuditKind::TokenRevoked, &id.to_string(), &detail).await?;
+        }
         Ok(tx.commit().await?)
     }
 

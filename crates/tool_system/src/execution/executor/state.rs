@@ -74,10 +74,18 @@ impl ExecutorState {
         }
     }
 
+    /// Has rules not count any more that other processes have taken back.
+    pub(crate) async fn take_revocations(&self) -> Result<(), ToolError> {
+        if let Some(keeper) = &self.options.rule_keeper {
+            self.options.learned_rules.take_back(keeper.revocations().await?);
+        }
+        Ok(())
+    }
+
     /// Adds a rule to the policy, and has it kept if it is to hold for good.
-    pub(crate) fn remember(&self, rule: Rule, scope: Remember) -> Result<(), ToolError> {
+    pub(crate) async fn remember(&self, rule: Rule, scope: Remember) -> Result<(), ToolError> {
         if let (Remember::Project, Some(keeper)) = (scope, &self.options.rule_keeper) {
-            keeper.keep(&rule)?;
+            keeper.keep(&rule).await?;
         }
         self.options.learned_rules.add(rule);
         Ok(())

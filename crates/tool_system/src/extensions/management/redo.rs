@@ -36,7 +36,7 @@ impl Tool for RedoTool {
             Some(id) => UndoTarget::UndoOf(entry_id(&id)?),
             None => UndoTarget::LastUndo,
         };
-        cx.blocking(move |cx| propose_inverse(cx, &target)).await
+        propose_inverse(&cx, target).await
     }
 
     fn title(&self, args: &ToolArguments) -> Option<String> {

@@ -37,19 +37,16 @@ impl Tool for UndoTool {
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: UndoArgs = args.parse()?;
-        cx.blocking(move |cx| {
-            let target = match (args.change_id, args.session.unwrap_or(false)) {
-                (None, false) => UndoTarget::Last,
-                (None, true) => UndoTarget::Session(cx.session().to_owned()),
-                (Some(id), false) => UndoTarget::Entry(entry_id(&id)?),
-                (Some(_), true) => {
-                    let message = "`change_id` and `session` exclude each other";
-                    return Err(ToolError::new(ErrorCode::InvalidArguments, message));
-                }
-            };
-            propose_inverse(cx, &target)
-        })
-        .await
+        let target = match (args.change_id, args.session.unwrap_or(false)) {
+            (None, false) => UndoTarget::Last,
+            (None, true) => UndoTarget::Session(cx.session().to_owned()),
+            (Some(id), false) => UndoTarget::Entry(entry_id(&id)?),
+            (Some(_), true) => {
+                let message = "`change_id` and `session` exclude each other";
+                return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+            }
+        };
+        propose_inverse(&cx, target).await
     }
 
     fn title(&self, args: &ToolArguments) -> Option<String> {

@@ -1,5 +1,7 @@
 //! One's own account: who one is, tokens, and keys for providers of models.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,13 +106,15 @@ pub(super) struct ListedToken {
     expires: i64,
     /// When it was last used, to the minute.
     used: Option<i64>,
+    /// The token that it was made with, and is revoked with.
+    made_with: Option<String>,
 }
 
 impl From<TokenInfo> for ListedToken {
     fn from(info: TokenInfo) -> Self {
-        let TokenInfo { id, user, name, scopes, made, expires, used } = info;
+        let TokenInfo { id, user, name, scopes, made, expires, used, made_with } = info;
         let scopes = scopes.iter().map(ToString::to_string).collect();
-        Self { id, user: user.to_string(), name, scopes, made, expires, used }
+        Self { id, user: user.to_string(), name, scopes, made, expires, used, made_with }
     }
 }
 
@@ -146,12 +150,13 @@ struct MadeToken {
     info: ListedToken,
 }
 
-/// Days that a token made by this client may be good for. Otherwise a token that was lost would never end.
-fn most_days(asking: &TeamViewer) -> u32 {
-    match asking.known.credential {
-        Credential::Browser => LONGEST_TOKEN_DAYS,
-        Credential::Token { .. } => {
-            u32::try_from(asking.known.good_for.as_secs() / DAY_SECONDS).unwrap_or(u32::MAX)
+/// The token that this client has, or has logged in with, and how long that is still good. What the client makes ends
+/// with it: otherwise a token that was lost would never end.
+fn own_token(asking: &TeamViewer) -> Option<(String, Duration)> {
+    match &asking.known.credential {
+        Credential::Token { id, .. } => Some((id.clone(), asking.known.good_for)),
+        Credential::Browser { token } => {
+            token.as_ref().map(|token| (token.id.clone(), token.good_for))
         }
     }
 }
@@ -159,7 +164,10 @@ fn most_days(asking: &TeamViewer) -> u32 {
 async fn make_token(request: Request<Nothing, TokenBody>) -> Result<MadeToken, ApiError> {
     let asking = user(&request)?;
     let TokenBody { name, scopes, days } = &request.body;
-    let most = most_days(asking);
+    let own = own_token(asking);
+    let most = own.as_ref().map_or(LONGEST_TOKEN_DAYS, |(_, good_for)| {
+        u32::try_from(good_for.as_secs() / DAY_SECONDS).unwrap_or(u32::MAX)
+    });
     let days = days.unwrap_or(USUAL_DAYS.min(most));
     let is_named = (1..=LONGEST_NAME).contains(&name.chars().count());
     if !is_named || scopes.is_empty() || !(1..=LONGEST_TOKEN_DAYS).contains(&days) {
@@ -182,7 +190,8 @@ async fn make_token(request: Request<Nothing, TokenBody>) -> Result<MadeToken, A
     let secret = secret.map_err(|error| ApiError::internal(error.to_string()))?;
     let id = asking.id().clone();
     let name = protocol::visible(name);
-    let new = NewToken { user: id.clone(), name, scopes, days, hash: secret.hash() };
+    let (hash, made_with) = (secret.hash(), own.map(|(token, _)| token));
+    let new = NewToken { user: id.clone(), name, scopes, days, hash, made_with };
     let info = asking.team.people().add_token(&id, new).await?;
     Ok(MadeToken { token: secret.expose().to_owned(), info: info.into() })
 }

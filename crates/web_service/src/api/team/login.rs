@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use team::oidc::{ATTEMPT_SECONDS, LoginAnswer, OidcError, OidcProvider};
 use team::{
-    BROWSER_SECONDS, KeptAttempt, NewUser, SecretHash, SecretKind, SecretText, User, usable_scopes,
+    BROWSER_SECONDS, Credential, KeptAttempt, NewBrowser, NewUser, SecretHash, SecretKind,
+    SecretText, User, usable_scopes,
 };
 
 use super::super::access::{cookie, done};
@@ -60,12 +61,12 @@ pub(in crate::api) async fn log_in<B>(
     let found = match SecretText::shown(SecretKind::Invitation, code) {
         Some(invitation) => {
             let invited = invited(request, team, &invitation.hash(), name).await?;
-            invited.map(|user| (user, BROWSER_SECONDS))
+            invited.map(|user| Login { user, seconds: BROWSER_SECONDS, token: None })
         }
         None => by_token(team, code).await?,
     };
     match found {
-        Some((user, seconds)) => logged_in(request, team, &user, seconds, Vec::new()).await,
+        Some(login) => logged_in(request, team, login, Vec::new()).await,
         None => Err(request.app.login_refused()),
     }
 }
@@ -91,32 +92,38 @@ async fn invited<B>(
     Ok(user)
 }
 
-/// The user of a token that may do all that its user may, and how long its browser stays logged in. One that may do
-/// less, or is good for less time, does not become a browser that may more.
-async fn by_token(team: &TeamState, code: &str) -> Result<Option<(User, u32)>, ApiError> {
+/// The login of a browser.
+struct Login {
+    user: User,
+    seconds: u32,
+    /// The token that it comes with, and ends with.
+    token: Option<String>,
+}
+
+/// The user of a token that may do all that its user may. One that may do less, or is good for less time, does not become
+/// a browser that may more.
+async fn by_token(team: &TeamState, code: &str) -> Result<Option<Login>, ApiError> {
     let Some(ShownSecret::Token(secret)) = ShownSecret::token(code) else { return Ok(None) };
     let Some(known) = team.people().by_token(&secret.hash()).await? else { return Ok(None) };
-    let of_token = match &known.credential {
-        team::Credential::Token { scopes, .. } => scopes.as_slice(),
-        team::Credential::Browser => return Ok(None),
-    };
-    let has_all = usable_scopes(known.user.role, Some(of_token)) == known.user.role.scopes();
+    let Credential::Token { id, scopes } = known.credential else { return Ok(None) };
+    let has_all = usable_scopes(known.user.role, Some(&scopes)) == known.user.role.scopes();
     let left = u32::try_from(known.good_for.as_secs()).unwrap_or(u32::MAX);
-    Ok(Some((known.user, left.min(BROWSER_SECONDS))).filter(|_| has_all))
+    let login = Login { user: known.user, seconds: left.min(BROWSER_SECONDS), token: Some(id) };
+    Ok(Some(login).filter(|_| has_all))
 }
 
 /// A new login of a browser. An earlier one of it ends.
 async fn logged_in<Q, B>(
     request: &Request<Q, B>,
     team: &TeamState,
-    user: &User,
-    seconds: u32,
+    Login { user, seconds, token: made_with }: Login,
     more: Vec<axum::http::HeaderValue>,
 ) -> Result<RouteAnswer, ApiError> {
     end_shown(&request.headers, request.app.site(), team).await?;
     let secret = SecretText::generate(SecretKind::Browser);
     let secret = secret.map_err(|error| ApiError::internal(error.to_string()))?;
-    team.people().begin_browser(&user.id, &secret.hash(), seconds).await?;
+    let new = NewBrowser { user: user.id, hash: secret.hash(), seconds, made_with };
+    team.people().begin_browser(new).await?;
     request.app.log(&format!("{} has logged in", user.name));
     let site = request.app.site();
     let own = cookie(site.team_cookie(), secret.expose(), seconds.into(), site.is_secure())?;
@@ -229,7 +236,8 @@ async fn finish(request: Request<Nothing, FinishLogin>) -> Result<RouteAnswer, A
         ApiError::forbidden("you are not a user of this team: ask an admin for an invitation")
     })?;
     let gone = cookie(&name, "", 0, site.is_secure())?;
-    logged_in(&request, team, &user, BROWSER_SECONDS, vec![gone]).await
+    let login = Login { user, seconds: BROWSER_SECONDS, token: None };
+    logged_in(&request, team, login, vec![gone]).await
 }
 
 /// The user of an identity: one that is known, or comes in by an invitation, or because the team is open.

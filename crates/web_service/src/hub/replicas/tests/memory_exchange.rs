@@ -9,7 +9,7 @@ use protocol::{LogEntry, SessionEvent};
 use serde_json::Value;
 use store::{
     Exchange, Hint, InboxItem, ItemState, ListFilter, Put, QuestionBoard, QuestionState,
-    ReplicaInfo, SessionId, SessionState, ShownQuestion, Store, StoreError,
+    ReplicaInfo, RevokedRule, RuleBoard, SessionId, SessionState, ShownQuestion, Store, StoreError,
 };
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,8 @@ pub(super) struct SharedMemory {
     items: Mutex<Vec<Item>>,
     standing: Mutex<HashMap<SessionId, Value>>,
     questions: Mutex<Vec<BoardQuestion>>,
+    /// By project and rule.
+    revoked: Mutex<HashMap<(String, String), i64>>,
     hints: broadcast::Sender<Hint>,
 }
 
@@ -43,8 +45,8 @@ impl SharedMemory {
     /// Hints at everything that is written to this store.
     pub(super) fn new(store: Arc<dyn Store>) -> Arc<Self> {
         let (hints, _) = broadcast::channel(1024);
-        let (items, standing, questions) = Default::default();
-        let shared = Arc::new(Self { items, standing, questions, hints });
+        let (items, standing, questions, revoked) = Default::default();
+        let shared = Arc::new(Self { items, standing, questions, revoked, hints });
         let hinting = Arc::downgrade(&shared);
         tokio::spawn(async move {
             let mut known: HashMap<SessionId, u64> = HashMap::new();
@@ -180,6 +182,39 @@ impl QuestionBoard for MemoryExchange {
         let state = if has_counted { QuestionState::Done } else { QuestionState::Refused };
         self.shared.change(number, &[QuestionState::Taken], |it| it.state = state);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl RuleBoard for MemoryExchange {
+    async fn revoke_rule(&self, project: &str, rule: &str) -> Result<i64, StoreError> {
+        let mut revoked = self.shared.revoked.lock().unwrap();
+        let number = revoked.values().max().map_or(1, |last| last + 1);
+        revoked.insert((project.to_owned(), rule.to_owned()), number);
+        Ok(number)
+    }
+
+    async fn restore_rule(
+        &self,
+        project: &str,
+        rule: &str,
+        number: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let is_it = |known: &(String, String), at: i64| {
+            known.0 == project && known.1 == rule && number.is_none_or(|number| number == at)
+        };
+        self.shared.revoked.lock().unwrap().retain(|known, at| !is_it(known, *at));
+        Ok(())
+    }
+
+    async fn revoked_rules(&self, project: &str) -> Result<Vec<RevokedRule>, StoreError> {
+        let revoked = self.shared.revoked.lock().unwrap();
+        let of_project = revoked.iter().filter(|((of, _), _)| of == project);
+        let rule = |((_, rule), number): (&(String, String), &i64)| RevokedRule {
+            rule: rule.clone(),
+            number: *number,
+        };
+        Ok(of_project.map(rule).collect())
     }
 }
 

@@ -315,5 +315,6 @@ fn parts(
         prompts: SystemPromptService::default(),
         turn_limit: 10,
         budget: Budget::default(),
+        shared_budget: None,
     }
 }
