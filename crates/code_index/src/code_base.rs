@@ -111,12 +111,13 @@ impl CodeBase {
     }
 
     /// Shows the paths of all files that `scope` covers and its filter accepts, each with those of
-    /// `plans`, one bit each, that it can match; none if only reading can tell.
+    /// `plans`, one bit each, that it can match, or with nothing where nothing is known of its text;
+    /// none if only reading can tell.
     pub(crate) fn list_with_plans(
         &self,
         plans: &[TrigramPlan],
         scope: &SearchScope,
-        visit: &mut dyn FnMut(&[u8], u32),
+        visit: &mut dyn FnMut(&[u8], Option<u32>),
     ) -> Option<WalkReport> {
         self.index.as_ref()?.list_with_plans(plans, scope, visit)
     }

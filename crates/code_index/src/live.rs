@@ -141,13 +141,13 @@ impl LiveIndex {
         Some(ListedFiles { files, report: state.report_on(&scope.start) })
     }
 
-    /// Shows all files of `scope` with those of `plans`, one bit each, that they can match; none if
-    /// the index cannot say at this moment.
+    /// Shows all files of `scope` with those of `plans`, one bit each, that they can match, or with
+    /// nothing where nothing is known of the text; none if the index cannot say at this moment.
     pub(crate) fn list_with_plans(
         &self,
         plans: &[TrigramPlan],
         scope: &SearchScope,
-        visit: &mut dyn FnMut(&[u8], u32),
+        visit: &mut dyn FnMut(&[u8], Option<u32>),
     ) -> Option<WalkReport> {
         let state = self.ready(true, scope)?;
         let start = scope.start.as_bytes();

@@ -115,17 +115,21 @@ pub fn search_ranked(
             let factor = |path: &RelPath| {
                 Standing::by_path(path.as_bytes(), &question.asks_for).factor(&query.weights)
             };
-            let mut workers = Vec::new();
-            loop {
-                let files = nominees.take_most_promising(&weights, factor);
+            let read = |files: Vec<RelPath>| {
                 let listed = ListedFiles { files, report: report.clone() };
-                let (walk, more) = code.visit_listed(listed, scope, cancel, worker);
+                code.visit_listed(listed, scope, cancel, worker)
+            };
+            let (mut walk, mut workers) = read(nominees.take_unknown());
+            nominees.know(found_by(&workers));
+            while !walk.cancelled && !walk.timed_out {
+                let (more_walk, more) = read(nominees.take_most_promising(&weights, factor));
+                walk = more_walk;
                 workers.extend(more);
-                let is_over = walk.cancelled || walk.timed_out || !nominees.has_unread();
-                if is_over || answers(&workers) >= scope.max_results {
-                    break (walk, workers);
+                if !nominees.has_unread() || answers(&workers) >= scope.max_results {
+                    break;
                 }
             }
+            (walk, workers)
         }
         None => code.visit(scope, cancel, worker)?,
     };
@@ -190,10 +194,14 @@ fn nominees(
     Some((nominees, report))
 }
 
+fn found_by<'a>(workers: &'a [RankingWorker]) -> impl Iterator<Item = &'a FileFindings> {
+    workers.iter().flat_map(|worker| &worker.files)
+}
+
 /// How many files have any of the terms as a word.
 fn answers(workers: &[RankingWorker]) -> usize {
-    let files = workers.iter().flat_map(|worker| &worker.files);
-    files.filter(|file| (0..file.body.hits.len()).any(|term| file.has(term))).count()
+    let has_any = |file: &&FileFindings| (0..file.body.hits.len()).any(|term| file.has(term));
+    found_by(workers).filter(has_any).count()
 }
 
 /// The best of the files with their scores; equals in path order.

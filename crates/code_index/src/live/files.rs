@@ -35,6 +35,11 @@ struct Fresh {
 }
 
 impl Fresh {
+    /// Whether anything is known of its text.
+    fn is_known(&self) -> bool {
+        matches!(self.content, FreshContent::Nothing | FreshContent::Text { .. })
+    }
+
     /// Whether it can match.
     fn admits(&self, plan: &TrigramPlan) -> bool {
         match &self.content {
@@ -267,27 +272,30 @@ impl LiveFiles {
     }
 
     /// Shows each file beneath `start` that `accepts` accepts with those of `plans`, one bit each,
-    /// that it can match; also files that match none. There are at most 32 plans.
+    /// that it can match, also files that match none; with nothing where nothing is known of the
+    /// text. There are at most 32 plans.
     pub(super) fn for_each_with_plans(
         &self,
         plans: &[TrigramPlan],
         start: &RelPath,
         mut accepts: impl FnMut(&[u8]) -> bool,
-        mut visit: impl FnMut(&[u8], u32),
+        mut visit: impl FnMut(&[u8], Option<u32>),
     ) {
         if let Some(base) = &self.base {
             let candidates: Vec<_> = plans.iter().map(|plan| base.candidates(plan)).collect();
             for id in self.beneath(start).filter(|id| !bit(&self.outdated, *id)) {
                 let Some(path) = base.path(id).filter(|path| accepts(path)) else { continue };
                 let matched = candidates.iter().enumerate().filter(|(_, found)| found.contains(id));
-                visit(path, matched.fold(0, |set, (plan, _)| set | 1 << plan));
+                let is_known = base.flags(id).is_some_and(|flags| !flags.is_always_candidate());
+                visit(path, is_known.then(|| matched.fold(0, |set, (plan, _)| set | 1 << plan)));
             }
         }
         for path in self.overlay_beneath(start).filter(|path| accepts(path.as_bytes())) {
             let Some(fresh) = self.overlay.get(path) else { continue };
             let admits = |plan: &&TrigramPlan| fresh.admits(plan);
             let matched = plans.iter().enumerate().filter(|(_, plan)| admits(plan));
-            visit(path.as_bytes(), matched.fold(0, |set, (plan, _)| set | 1 << plan));
+            let matched = || matched.fold(0, |set, (plan, _)| set | 1 << plan);
+            visit(path.as_bytes(), fresh.is_known().then(matched));
         }
     }
 

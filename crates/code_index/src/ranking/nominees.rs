@@ -4,6 +4,9 @@
 //! would take longer with every file of the project, so only the most promising are read: those that
 //! can have the rarest terms. How common a term is, the index tells for all files. It knows letters and
 //! not words, so that the files it names may turn out to have none; then the next ones are read.
+//!
+//! Of some files an index knows nothing, as of those that were written since. They are read whatever
+//! their number: to guess what they have would make the answer depend on how old the index is.
 
 use workspace::RelPath;
 
@@ -30,7 +33,12 @@ pub(super) struct Nominee {
 pub(super) struct Nominees {
     unread: Vec<Nominee>,
     read: Vec<Nominee>,
-    /// Per term, how many files can have it.
+    /// Files of which nothing is known, until they are read.
+    unknown: Vec<RelPath>,
+    /// How many of those turned out to answer, and per term, to have it.
+    unknown_count: usize,
+    unknown_having: Vec<f32>,
+    /// Per term, how many of the other files can have it.
     can_have: Vec<f32>,
     /// The terms that an index tells anything about, one bit each.
     telling: u32,
@@ -40,17 +48,23 @@ pub(super) struct Nominees {
 impl Nominees {
     /// `telling` are the terms, one bit each, that an index knows anything about.
     pub(super) fn new(terms: usize, telling: u32) -> Nominees {
-        Nominees { can_have: vec![0.0; terms], telling, ..Nominees::default() }
+        let none = vec![0.0; terms];
+        Nominees { unknown_having: none.clone(), can_have: none, telling, ..Nominees::default() }
     }
 
-    /// Counts a file, and keeps it if it may answer. `path` is asked for only then.
+    /// Counts a file, and keeps it if it may answer. `path` is asked for only then. `terms` are
+    /// those that its text can have, if anything is known of it.
     pub(super) fn add(
         &mut self,
-        terms: u32,
+        terms: Option<u32>,
         name_terms: u32,
         path: impl FnOnce() -> Option<RelPath>,
     ) {
         self.all += 1.0;
+        let Some(terms) = terms else {
+            self.unknown.extend(path());
+            return;
+        };
         let mut rest = terms | name_terms;
         while rest != 0 {
             self.can_have[rest.trailing_zeros() as usize] += 1.0;
@@ -65,7 +79,25 @@ impl Nominees {
 
     /// How many files may answer, also those that are not promising enough to be read.
     pub(super) fn count(&self) -> usize {
-        self.unread.len() + self.read.len()
+        self.unread.len() + self.read.len() + self.unknown_count
+    }
+
+    /// The files of which nothing is known, in path order. They are to be read before the promising
+    /// ones are chosen.
+    pub(super) fn take_unknown(&mut self) -> Vec<RelPath> {
+        let mut unknown = std::mem::take(&mut self.unknown);
+        unknown.sort_unstable();
+        unknown
+    }
+
+    /// Takes note of what was found in them.
+    pub(super) fn know<'a>(&mut self, found: impl Iterator<Item = &'a FileFindings>) {
+        for file in found {
+            self.unknown_count += 1;
+            for (term, having) in self.unknown_having.iter_mut().enumerate() {
+                *having += f32::from(u8::from(file.has(term)));
+            }
+        }
     }
 
     /// Whether there are files left that were not promising enough.
@@ -82,8 +114,8 @@ impl Nominees {
     ) -> Vec<RelPath> {
         let worth: Vec<f32> = weights
             .iter()
-            .zip(&self.can_have)
-            .map(|(weight, having)| weight * rarity(self.all, *having))
+            .zip(self.can_have.iter().zip(&self.unknown_having))
+            .map(|(weight, (known, unknown))| weight * rarity(self.all, known + unknown))
             .collect();
         let promise = |file: &Nominee| {
             let all = (file.terms & self.telling) | file.name_terms;
@@ -110,8 +142,8 @@ impl Nominees {
     }
 
     /// Per term, how many files have it as a word: counted in `found` if every file that can have it was
-    /// read, else those that can have it, less the share of the files read that turned out not to.
-    /// `found` is what was found in the files read, in path order.
+    /// read, else those that can have it, less the share of the files read that turned out not to, and
+    /// those of which nothing was known. `found` is what was found in the files read, in path order.
     pub(super) fn having(&self, found: &[FileFindings]) -> Vec<f32> {
         let is_counted = |term: usize| !self.has_unread() && self.telling & (1 << term) != 0;
         let having = |term: usize| {
@@ -127,7 +159,7 @@ impl Nominees {
                 }
             }
             let share = if can > 0.0 { has / can } else { 1.0 };
-            self.can_have[term] * share
+            self.can_have[term] * share + self.unknown_having[term]
         };
         (0..self.can_have.len()).map(having).collect()
     }
@@ -161,7 +193,7 @@ mod tests {
         let mut nominees = Nominees::new(3, telling);
         for (index, (terms, name_terms)) in files.iter().enumerate() {
             let path = RelPath::parse(&format!("{index:05}")).unwrap();
-            nominees.add(*terms, *name_terms, || Some(path));
+            nominees.add(Some(*terms), *name_terms, || Some(path));
         }
         nominees
     }
@@ -198,6 +230,21 @@ mod tests {
         assert_eq!((nominees.count(), nominees.all), (2, 4.0));
         assert_eq!(nominees.take_most_promising(&[1.0; 3], |_| 1.0).len(), 2);
         assert_eq!(nominees.having(&[]), [0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn files_of_which_nothing_is_known_take_no_place_of_others() {
+        let mut nominees = nominees(&vec![(0b001, 0); MAX_READ], 0b011);
+        for index in (0..2 * MAX_READ).rev() {
+            let path = RelPath::parse(&format!("unknown/{index:05}")).unwrap();
+            nominees.add(None, 0b001, || Some(path));
+        }
+        let unknown = nominees.take_unknown();
+        assert!(unknown.len() == 2 * MAX_READ && unknown.is_sorted());
+        assert!(nominees.take_unknown().is_empty());
+        assert_eq!(nominees.take_most_promising(&[1.0; 3], |_| 1.0).len(), MAX_READ);
+        assert_eq!((nominees.count(), nominees.has_unread()), (MAX_READ, false));
+        assert_eq!(nominees.all, (3 * MAX_READ) as f32);
     }
 
     proptest! {

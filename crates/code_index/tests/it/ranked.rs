@@ -101,6 +101,82 @@ fn what_was_written_since_is_read_whatever_the_index_says() {
     assert!(code.index_status().unwrap().in_use);
 }
 
+/// How files become such that an index knows nothing of their text.
+#[derive(Debug, Clone, Copy)]
+enum Unknown {
+    /// They are written after it was built, and it is used by a process that just began.
+    WrittenSince,
+    /// The same, told by the file watcher.
+    SeenWritten,
+    /// They have a second name, under which they can change unseen.
+    Linked,
+}
+
+/// A project with `count` more files that an index knows nothing of. Each has common words; one of
+/// a hundred, a rare one.
+fn with_unknown(count: usize, how: Unknown) -> (Project, CodeBase) {
+    let project = project();
+    let links = project.root().with_file_name("links");
+    fs::create_dir(&links).unwrap();
+    let write = |number: usize| {
+        let rare = if number.is_multiple_of(100) { "quorum" } else { "response" };
+        let path = format!("src/more{}/item{number}.rs", number % 3);
+        project.write(&path, format!("fn request() {{\n    {rare}(user, {number});\n}}\n"));
+        if matches!(how, Unknown::Linked) {
+            fs::hard_link(project.path(&path), links.join(number.to_string())).unwrap();
+        }
+    };
+    let code = match how {
+        Unknown::Linked => {
+            (0..count).for_each(write);
+            project.indexed()
+        }
+        Unknown::WrittenSince => {
+            project.indexed();
+            (0..count).for_each(write);
+            project.open(false)
+        }
+        Unknown::SeenWritten => {
+            let code = project.indexed();
+            for number in 0..count {
+                write(number);
+                // More events at once would be answered by a walk.
+                if number % 200 == 199 {
+                    best(&code, "user", 1);
+                }
+            }
+            code
+        }
+    };
+    (project, code)
+}
+
+#[test]
+fn the_answer_does_not_depend_on_how_much_an_index_does_not_know() {
+    let how = [Unknown::WrittenSince, Unknown::SeenWritten, Unknown::Linked];
+    for (count, how) in [600, 2000].into_iter().flat_map(|count| how.map(|how| (count, how))) {
+        let (project, code) = with_unknown(count, how);
+        let plain = project.plain();
+        let quorums = count / 100;
+        for (query, files) in [
+            ("checksum of a request", 1),
+            ("request ledger", 2),
+            ("user quorum", quorums),
+            ("request of a quorum", quorums),
+            ("request_77 response", 1),
+        ] {
+            let (answer, expected) = (best(&code, query, files).0, best(&plain, query, files).0);
+            assert_eq!(answer, expected, "{query}, {count} {how:?}");
+        }
+        // Where every file that may answer is read, both say the same about all of them.
+        for query in ["quorum", "checksum", "ledger quorum", "zebra"] {
+            let (answer, expected) = (best(&code, query, 100), best(&plain, query, 100));
+            assert_eq!(answer, expected, "{query}, {count} {how:?}");
+        }
+        assert!(code.index_status().unwrap().in_use, "{count} {how:?}");
+    }
+}
+
 #[test]
 fn files_may_change_at_any_moment_of_a_search() {
     type Attack = fn(&Project);
