@@ -14,10 +14,10 @@ use super::score::{FileFindings, rarity};
 
 /// Files that are read at once, so that the work is bounded in a project of any size where enough of
 /// them answer. The bench compares the answers with those after reading every file.
-pub(super) const MAX_READ: usize = 512;
+pub(super) const MAX_READ: usize = 1024;
 
 /// Files of which it is asked what they are, so that tests and prose do not take the places of code.
-const MAX_JUDGED: usize = 4 * MAX_READ;
+const MAX_JUDGED: usize = 2 * MAX_READ;
 
 /// A file that may answer.
 #[derive(Debug, Clone, PartialEq)]
