@@ -230,6 +230,8 @@ def test_a_page_with_a_session_takes_fifteen_requests(world):
     page.goto(f'{world.url}/#/session/{session}')
     page.reload()
     page.locator('.turn-end').wait_for()
+    # What the page before it still asked for is not counted.
+    asked = asked[asked.index(f'{world.url}/'):]
     assert len(asked) <= 15, asked
 
 
