@@ -44,10 +44,11 @@ Commands:
   bench connected [--quick]
                           Foreign MCP servers, good and bad ones, and editors, against targets.
   bench exec [--quick]    Costs of confining a command beside bubblewrap, against targets.
-  bench ranking [DIR] [--quick | --ablation | --choose]
+  bench ranking [DIR] [--quick | --ablation | --time TREE | --choose]
                           Whether `search` leads to the files that real commits changed, beside BM25,
                           ripgrep and probe, against targets. DIR holds git mirrors (owner+name);
                           what it lacks is cloned. --ablation shows what each weight adds,
+                          --time only measures times, on another tree,
                           --choose prints a new list of commits.
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
@@ -108,6 +109,7 @@ fn main() -> ExitCode {
             bench::ranking(Some(directory), bench::Effort::Quick)
         }
         ["bench", "ranking", directory, "--ablation"] => bench::ablate_ranking(directory),
+        ["bench", "ranking", directory, "--time", tree] => bench::time_ranking(directory, tree),
         ["bench", "ranking", directory, "--choose"] => bench::choose_ranking_cases(directory),
         ["bench", "search"] => bench::search(None, bench::Effort::Full),
         ["bench", "search", "--quick"] => bench::search(None, bench::Effort::Quick),

@@ -27,6 +27,7 @@ pub(crate) use front_ends::run as front_ends;
 pub(crate) use ranking::ablate as ablate_ranking;
 pub(crate) use ranking::choose as choose_ranking_cases;
 pub(crate) use ranking::run as ranking;
+pub(crate) use ranking::time as time_ranking;
 pub(crate) use search::run as search;
 pub(crate) use team::run as team;
 pub(crate) use terminal::run as terminal;

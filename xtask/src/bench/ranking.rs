@@ -34,12 +34,15 @@ use tree::Tree;
 
 const OURS: &str = "toolkiln `search`";
 const COUNTED: &str = "ripgrep, most hits";
-const PROBED: &str = "probe 0.6";
+const PROBED: &str = "probe 0.6, on the cases of `--quick`";
+/// So that `probe` stands beside something that was asked the same.
+const OURS_WHERE_PROBED: &str = "toolkiln `search`, on the same cases";
 
 /// How much better than the best BM25 ours has to be.
 const TIMES_BM25: f64 = 1.15;
 const FIRST: f64 = 0.45;
-/// Cases of each repository where it need not be exact.
+/// Cases of each repository where it need not be exact. `probe` is asked no others: it gives up most
+/// queries about larger trees, each of them when its time is over.
 const QUICK_CASES: usize = 4;
 /// For a new list: cases of each repository, and the commits that they are spread over.
 const CHOSEN: usize = 24;
@@ -110,6 +113,23 @@ pub(crate) fn choose(directory: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Times of the queries of the list's first history on another tree, which may be of any size.
+pub(crate) fn time(directory: &str, tree: &str) -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.build("release")?;
+    let cache = house.cache("ranking");
+    let repositories = cases::parse(LIST)?;
+    let first = repositories.first().context("the list is empty")?;
+    let mut queries = Vec::new();
+    for_each_case(first, Some(Path::new(directory)), &cache, usize::MAX, |_, change| {
+        queries.push(change.query());
+        Ok(())
+    })?;
+    let timed =
+        speed::Largest { root: tree.into(), files: speed::count(Path::new(tree))?, queries };
+    Ok(pronounce(&speed::measure(&binary, &cache, &timed)?))
+}
+
 /// What each weight adds, as the example `ranking_ablation` of `code_index` finds it.
 pub(crate) fn ablate(directory: &str) -> Result<ExitCode> {
     let house = House::find()?;
@@ -168,7 +188,8 @@ fn measure(
     let mut measured = Measured::new();
     let mut queries = Vec::new();
     let tree = for_each_case(repository, given, cache, wanted, |tree, change| {
-        for (name, files) in rank_all(rankers, &home, &mut bm25, tree, change)? {
+        let is_quick = queries.len() < QUICK_CASES;
+        for (name, files) in rank_all(rankers, &home, &mut bm25, tree, change, is_quick)? {
             measured.entry(name).or_default().add(&files, &change.answers());
         }
         queries.push(change.query());
@@ -178,16 +199,18 @@ fn measure(
     Ok((measured, speed::Largest { root, files: tree.files().len(), queries }))
 }
 
-/// The files as each ranker puts them.
+/// The files as each ranker puts them; `probe` is asked about the cases of `--quick` only.
 fn rank_all(
     rankers: &Rankers,
     home: &Home,
     bm25: &mut Bm25,
     tree: &Tree,
     change: &Change,
+    is_quick: bool,
 ) -> Result<Vec<(&'static str, Vec<String>)>> {
     let query = change.query();
-    let mut ranked = vec![(OURS, ours(&rankers.binary, home, tree.root(), &query)?)];
+    let found = ours(&rankers.binary, home, tree.root(), &query)?;
+    let mut ranked = vec![(OURS, found.clone())];
     for setting in [PLAIN, STRONG] {
         let files = bm25.rank(&setting, tree.root(), tree.files(), &query);
         ranked.push((setting.name, files));
@@ -195,8 +218,9 @@ fn rank_all(
     if let Some(ripgrep) = &rankers.ripgrep {
         ranked.push((COUNTED, rivals::counted(ripgrep, tree.root(), &query)?));
     }
-    if let Some(probe) = &rankers.probe {
+    if let Some(probe) = rankers.probe.as_ref().filter(|_| is_quick) {
         ranked.push((PROBED, rivals::probed(probe, tree.root(), &query)?));
+        ranked.push((OURS_WHERE_PROBED, found));
     }
     Ok(ranked)
 }
@@ -218,7 +242,7 @@ fn one_repository(measured: &Measured) -> String {
 
 /// Figures by ranker for both halves.
 fn rows<'a>(measured: &[(&Repository, Measured)]) -> Vec<(&'a str, Vec<Figures>)> {
-    let names = [OURS, STRONG.name, PLAIN.name, PROBED, COUNTED];
+    let names = [OURS, STRONG.name, PLAIN.name, COUNTED, OURS_WHERE_PROBED, PROBED];
     let of_half = |name: &str, half: Half| {
         let mut sum = Figures::default();
         let parts = measured.iter().filter(|(repository, _)| repository.half == half);

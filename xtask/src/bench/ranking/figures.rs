@@ -65,7 +65,7 @@ pub(crate) fn table(columns: &[&str], rows: &[(&str, Vec<Figures>)]) -> String {
         let _ = write!(text, "| {name} |");
         for one in figures {
             let (mean, first, ten) = (one.mean_reciprocal_rank(), one.first(), one.among_ten());
-            let _ = write!(text, " {mean:.3}; {first:.2}; {ten:.2} |");
+            let _ = write!(text, " {mean:.3}; {first:.2}; {ten:.2} ({} cases) |", one.cases);
         }
         text.push('\n');
     }
@@ -90,6 +90,6 @@ mod tests {
         assert_eq!((twice.cases, twice.first()), (10.0, 0.2));
         assert_eq!(Figures::default().first(), 0.0);
         let text = table(&["all"], &[("ours", vec![figures])]);
-        assert!(text.ends_with("|---|---|\n| ours | 0.318; 0.20; 0.40 |\n"), "{text}");
+        assert!(text.ends_with("|---|---|\n| ours | 0.318; 0.20; 0.40 (5 cases) |\n"), "{text}");
     }
 }

@@ -1,5 +1,6 @@
 //! How long a ranked search takes on the largest of the trees, with an index and everything warm.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,6 +35,21 @@ pub(crate) fn larger(known: Option<Largest>, tree: Largest) -> Option<Largest> {
         Some(known) if known.files >= tree.files => Some(known),
         _ => Some(tree),
     }
+}
+
+/// The ordinary files below a directory.
+pub(crate) fn count(directory: &Path) -> Result<usize> {
+    let mut files = 0;
+    let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
+    for entry in entries {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() && entry.file_name() != ".git" {
+            files += count(&entry.path())?;
+        }
+        files += usize::from(kind.is_file());
+    }
+    Ok(files)
 }
 
 /// Asks each query a few times.
@@ -100,6 +116,12 @@ pub(crate) fn paths(answer: &Value) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_a_tree_are_counted() {
+        let project = testkit::Fixture::new("//- /a\nx\n//- /d/b\nx\n//- /.git/c\nx\n");
+        assert_eq!(count(&project.path("")).expect("it can be read"), 2);
+    }
 
     #[test]
     fn the_larger_tree_is_kept() {
