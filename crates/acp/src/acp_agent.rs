@@ -4,27 +4,28 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use agent_client_protocol::schema::ProtocolVersion;
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    AgentCapabilities, AuthMethod, AuthMethodTerminal, Implementation, InitializeRequest,
-    InitializeResponse, ListSessionsRequest, ListSessionsResponse, McpCapabilities, McpServer,
-    NewSessionRequest, PromptCapabilities, SessionCapabilities, SessionCloseCapabilities,
-    SessionDeleteCapabilities, SessionId as WireId, SessionInfo as ListedSession,
-    SessionListCapabilities, SessionResumeCapabilities,
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1::{
+    AgentCapabilities, AuthMethod, AuthMethodTerminal, Error, ErrorCode, Implementation,
+    InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
+    LoadSessionRequest, McpCapabilities, McpServer, NewSessionRequest, PromptCapabilities,
+    ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
+    SessionId as WireId, SessionInfo as ListedSession, SessionListCapabilities,
+    SessionResumeCapabilities,
 };
-use agent_client_protocol::{Client, Error, ErrorCode};
 use jiff::Timestamp;
+use serde_json::{Value, json};
 use session::{Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
-use tokio_util::sync::CancellationToken;
 use tool_system::OpenDocuments;
 
 use crate::choices::Choices;
 use crate::commands;
+use crate::connection::EditorConnection;
 use crate::editor_documents::EditorDocuments;
 use crate::editor_host::{EditorHost, EditorProject, GivenServer, NotOpened};
 use crate::live_editor::{LiveEditor, Replay, session_id};
+use crate::responder::wrong_params;
 use crate::wire::{EditorTraits, SessionWire, failed, invalid};
 
 /// Sessions that one answer lists.
@@ -36,6 +37,7 @@ const SETUP: &str = "setup";
 
 /// Everything that the editor has opened.
 pub(crate) struct AcpAgent {
+    connection: EditorConnection,
     host: Arc<dyn EditorHost>,
     version: String,
     editor: OnceLock<EditorTraits>,
@@ -43,8 +45,6 @@ pub(crate) struct AcpAgent {
     live: Mutex<HashMap<WireId, Arc<LiveEditor>>>,
     /// Held while a session is opened or closed: two requests for the same one get the same one.
     opening: tokio::sync::Mutex<()>,
-    /// Fires when the editor has gone away.
-    pub(crate) ended: CancellationToken,
 }
 
 /// A session that the editor wants to go on with.
@@ -53,6 +53,28 @@ pub(crate) struct WantedSession {
     pub(crate) root: PathBuf,
     pub(crate) servers: Vec<McpServer>,
     pub(crate) directories: Vec<PathBuf>,
+}
+
+impl From<LoadSessionRequest> for WantedSession {
+    fn from(request: LoadSessionRequest) -> Self {
+        Self {
+            id: request.session_id,
+            root: request.cwd,
+            servers: request.mcp_servers,
+            directories: request.additional_directories,
+        }
+    }
+}
+
+impl From<ResumeSessionRequest> for WantedSession {
+    fn from(request: ResumeSessionRequest) -> Self {
+        Self {
+            id: request.session_id,
+            root: request.cwd,
+            servers: request.mcp_servers,
+            directories: request.additional_directories,
+        }
+    }
 }
 
 /// What another session is made of.
@@ -80,21 +102,40 @@ impl OpenedSession {
 }
 
 impl AcpAgent {
-    pub(crate) fn new(host: Arc<dyn EditorHost>, version: &str) -> Self {
+    pub(crate) fn new(
+        connection: EditorConnection,
+        host: Arc<dyn EditorHost>,
+        version: &str,
+    ) -> Self {
         Self {
+            connection,
             host,
             version: version.to_owned(),
             editor: OnceLock::new(),
             projects: Mutex::default(),
             live: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
-            ended: CancellationToken::new(),
         }
     }
 
-    /// What we can do. Nothing is opened for it.
-    pub(crate) fn initialize(&self, request: &InitializeRequest) -> InitializeResponse {
-        let editor = EditorTraits::of(&request.client_capabilities);
+    /// Whether the editor has said what it can do.
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.editor.get().is_some()
+    }
+
+    /// What we can do, in version 1, whichever the editor asks for. Nothing is opened for it.
+    pub(crate) fn initialize(&self, params: Value) -> Result<InitializeResponse, Error> {
+        let version = params.get("protocolVersion").cloned().unwrap_or_default();
+        let version: ProtocolVersion = serde_json::from_value(version).map_err(|_| {
+            let why = "initialize.protocolVersion must be a valid ACP protocol version";
+            Error::invalid_params().data(json!(why))
+        })?;
+        let editor = if version > ProtocolVersion::V1 {
+            EditorTraits::of_newer(&params)
+        } else {
+            let request = serde_json::from_value::<InitializeRequest>(params);
+            EditorTraits::of(&request.map_err(|error| wrong_params(&error))?.client_capabilities)
+        };
         let editor = *self.editor.get_or_init(|| editor);
         let sessions = SessionCapabilities::new()
             .list(SessionListCapabilities::new())
@@ -113,12 +154,11 @@ impl AcpAgent {
                 .args(self.host.setup_arguments());
             methods.push(AuthMethod::Terminal(setup));
         }
-        InitializeResponse::new(ProtocolVersion::V1)
+        let info = Implementation::new("toolkiln", self.version.clone());
+        Ok(InitializeResponse::new(ProtocolVersion::V1)
             .agent_capabilities(capabilities)
             .auth_methods(methods)
-            .agent_info(
-                Implementation::new("toolkiln", self.version.clone()).title("Toolkiln".to_owned()),
-            )
+            .agent_info(info.title("Toolkiln".to_owned())))
     }
 
     async fn project(&self, root: &Path) -> Result<Arc<dyn EditorProject>, Error> {
@@ -137,24 +177,19 @@ impl AcpAgent {
     }
 
     /// Begins a session. It is in the store once something is said in it.
-    pub(crate) async fn begin(
-        &self,
-        connection: ConnectionTo<Client>,
-        request: NewSessionRequest,
-    ) -> Result<OpenedSession, Error> {
+    pub(crate) async fn begin(&self, request: NewSessionRequest) -> Result<OpenedSession, Error> {
         refuse_directories(&request.additional_directories)?;
         let _opening = self.opening.lock().await;
         let project = self.project(&request.cwd).await?;
         let room = self.room_for(&*project, request.mcp_servers)?;
         let session = Session::begin(room.parts).await.map_err(failed)?;
         let rest = (room.documents, room.notes);
-        self.run(connection, project, session, rest, Replay::No).await
+        self.run(project, session, rest, Replay::No).await
     }
 
     /// Takes up a session, and shows what was said in it if that is wanted.
     pub(crate) async fn take_up(
         &self,
-        connection: ConnectionTo<Client>,
         wanted: WantedSession,
         replay: Replay,
     ) -> Result<OpenedSession, Error> {
@@ -165,7 +200,7 @@ impl AcpAgent {
         if let Some(live) = self.live(&id) {
             // What it does may take long, and others need not wait for that.
             drop(opening);
-            let wire = self.wire(connection, id.clone());
+            let wire = self.wire(id.clone());
             let choices = live.describe(replay).await?;
             return Ok(OpenedSession { wire, choices, project, notes: Vec::new() });
         }
@@ -177,7 +212,7 @@ impl AcpAgent {
         let (session, damage) = Session::resume(room.parts, stored).await.map_err(failed)?;
         room.notes.extend(damage);
         let rest = (room.documents, room.notes);
-        self.run(connection, project, session, rest, replay).await
+        self.run(project, session, rest, replay).await
     }
 
     /// The parts of another session, if there may be one.
@@ -215,14 +250,13 @@ impl AcpAgent {
 
     async fn run(
         &self,
-        connection: ConnectionTo<Client>,
         project: Arc<dyn EditorProject>,
         session: Session,
         (documents, notes): (Option<Arc<EditorDocuments>>, Vec<String>),
         replay: Replay,
     ) -> Result<OpenedSession, Error> {
         let id = WireId::new(session.id().to_string());
-        let wire = self.wire(connection, id.clone());
+        let wire = self.wire(id.clone());
         if let Some(documents) = documents {
             documents.belong_to(wire.clone());
         }
@@ -233,9 +267,9 @@ impl AcpAgent {
         Ok(OpenedSession { wire, choices, project, notes })
     }
 
-    fn wire(&self, connection: ConnectionTo<Client>, id: WireId) -> SessionWire {
+    fn wire(&self, id: WireId) -> SessionWire {
         let editor = self.editor.get().copied().unwrap_or_default();
-        SessionWire { connection, id, editor, ended: self.ended.clone() }
+        SessionWire { connection: self.connection.clone(), id, editor }
     }
 
     /// The session, if it is open here.
@@ -332,7 +366,7 @@ impl AcpAgent {
 
 fn not_opened(why: NotOpened) -> Error {
     match why {
-        NotOpened::NoModel(why) => Error::new(ErrorCode::AUTH_REQUIRED, why),
+        NotOpened::NoModel(why) => Error::new(ErrorCode::AuthRequired.into(), why),
         NotOpened::Refused(why) => invalid(why),
     }
 }
@@ -348,7 +382,7 @@ fn refuse_directories(directories: &[PathBuf]) -> Result<(), Error> {
 }
 
 fn unknown(id: &WireId) -> Error {
-    agent_client_protocol::v1::schema::Error::session_not_found(id.clone()).into()
+    Error::session_not_found(id.clone())
 }
 
 fn drawn(info: SessionInfo) -> ListedSession {

@@ -2,10 +2,7 @@
 
 use std::io;
 
-use agent_client_protocol::Lines;
-use futures_util::{Sink, Stream, sink, stream};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio_util::sync::CancellationToken;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 /// A longer line is not a message: images and embedded files fit many times.
 const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -13,34 +10,10 @@ const MAX_LINE: usize = 64 * 1024 * 1024;
 const TOO_LONG: &str = "a line of more than 64 MiB";
 const NOT_UTF8: &str = "a line that is not UTF-8";
 
-/// The connection to an editor that writes to `input` and reads from `output`. `ended` fires when nothing more comes,
-/// before anything else notices.
-pub(crate) fn lines(
-    input: impl AsyncRead + Send + Unpin + 'static,
-    output: impl AsyncWrite + Send + Unpin + 'static,
-    ended: CancellationToken,
-) -> Lines<
-    impl Sink<String, Error = io::Error> + Send + 'static,
-    impl Stream<Item = io::Result<String>> + Send + 'static,
-> {
-    let writing = sink::unfold(output, |mut output, mut line: String| async move {
-        line.push('\n');
-        output.write_all(line.as_bytes()).await?;
-        output.flush().await?;
-        Ok(output)
-    });
-    let reading = stream::unfold((BufReader::new(input), ended), |(mut input, ended)| async move {
-        let line = next_line(&mut input).await;
-        if !matches!(line, Ok(Some(_))) {
-            ended.cancel();
-        }
-        Some((line.transpose()?, (input, ended)))
-    });
-    Lines::new(writing, reading)
-}
-
 /// The next line that holds anything; none at the end.
-async fn next_line(input: &mut BufReader<impl AsyncRead + Unpin>) -> io::Result<Option<String>> {
+pub(crate) async fn next_line(
+    input: &mut BufReader<impl AsyncRead + Unpin>,
+) -> io::Result<Option<String>> {
     loop {
         let (mut line, mut is_whole, mut is_too_long) = (Vec::new(), false, false);
         while !is_whole {

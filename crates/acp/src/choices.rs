@@ -2,7 +2,7 @@
 //!
 //! A mode is a role and, where the role may change anything, what needs approval in it.
 
-use agent_client_protocol::v1::schema::{
+use agent_client_protocol_schema::v1::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode,
     SessionModeState,
 };

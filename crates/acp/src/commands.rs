@@ -1,6 +1,6 @@
 //! What can be typed after a slash: commands of the chat that make sense in an editor, and the user's own.
 
-use agent_client_protocol::v1::schema::{
+use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionUpdate,
     UnstructuredCommandInput,
 };

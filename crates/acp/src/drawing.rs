@@ -8,7 +8,7 @@ mod whole_text;
 
 use std::collections::{HashMap, HashSet};
 
-use agent_client_protocol::v1::schema::{
+use agent_client_protocol_schema::v1::{
     CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost, ImageContent, MessageId,
     Notice as EditorNotice, NoticeSeverity, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus,
     SessionInfoUpdate, SessionUpdate, ToolCall, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,

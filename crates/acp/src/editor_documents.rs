@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use agent_client_protocol::v1::schema::{ReadTextFileRequest, WriteTextFileRequest};
+use agent_client_protocol_schema::v1::{ReadTextFileRequest, WriteTextFileRequest};
 use async_trait::async_trait;
 use protocol::{ErrorCode, ToolError, visible};
 use tokio::time::timeout;
@@ -47,7 +47,7 @@ impl OpenDocuments for EditorDocuments {
             return None;
         }
         let request = ReadTextFileRequest::new(wire.id.clone(), path);
-        let asked = wire.connection.send_request(request).block_task();
+        let asked = wire.connection.request(&request);
         match timeout(READ_PATIENCE, asked).await {
             // An editor that has nothing to tell about the file says so by an error.
             Ok(answer) => answer.ok().map(|answer| answer.content),
@@ -77,7 +77,7 @@ impl OpenDocuments for EditorDocuments {
         };
         let wire = self.wire.get().ok_or_else(|| refused("the session has not begun"))?;
         let request = WriteTextFileRequest::new(wire.id.clone(), path, text);
-        let asked = wire.connection.send_request(request).block_task();
+        let asked = wire.connection.request(&request);
         match timeout(WRITE_PATIENCE, asked).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(refused(&visible(&error.message))),

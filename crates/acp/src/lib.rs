@@ -4,6 +4,8 @@
 //! are drawn from the one timeline. It is asked before anything is done that needs approval; nothing is
 //! approved here. The editor's unsaved texts are what tools read and edit.
 //!
+//! The types of all messages are the official ones; the connection that carries them is our own, with our limits.
+//!
 //! This crate alone knows the protocol. It never prints, reads no environment, and touches no files: what lies
 //! in configuration it asks its [`EditorHost`].
 
@@ -11,12 +13,15 @@ mod acp_agent;
 mod bounded_lines;
 mod choices;
 mod commands;
+mod connection;
 mod drawing;
 mod editor_documents;
 mod editor_host;
+mod incoming;
 mod live_editor;
 mod permission;
 mod prompt;
+mod responder;
 mod serving;
 mod stage;
 mod wire;

@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_client_protocol::Error;
-use agent_client_protocol::v1::Responder;
-use agent_client_protocol::v1::schema::{
-    ConfigOptionUpdate, ContentBlock, CurrentModeUpdate, PromptResponse, SessionInfoUpdate,
+use agent_client_protocol_schema::v1::{
+    ConfigOptionUpdate, ContentBlock, CurrentModeUpdate, Error, PromptResponse, SessionInfoUpdate,
     SessionUpdate, SetSessionConfigOptionResponse, SetSessionModeResponse, StopReason,
 };
 use protocol::{Content, TurnEnd};
@@ -19,6 +17,7 @@ use crate::choices::{self, Choices, EditorMode, effort_named};
 use crate::commands::{self, CommandOutcome, Meant};
 use crate::editor_host::EditorProject;
 use crate::prompt::EditorPrompt;
+use crate::responder::Responder;
 use crate::stage::Stage;
 use crate::wire::{SessionWire, failed, invalid, refusal};
 
@@ -91,8 +90,7 @@ impl LiveEditor {
             let mut prompts = locked(&self.prompts);
             if prompts.len() > MOST_WAITING {
                 drop(prompts);
-                let _ =
-                    responder.respond_with_error(invalid("too many prompts wait in this session"));
+                responder.respond(Err(invalid("too many prompts wait in this session")));
                 return;
             }
             prompts.push(cancel.clone());
@@ -164,12 +162,12 @@ impl EditorTask {
                     // The first is the one that was answered.
                     locked(&self.prompts).remove(0);
                     cancel.cancel();
-                    let _ = responder.respond_with_result(answer);
+                    responder.respond(answer);
                 }
                 EditorRequest::SetMode { id, responder } => {
                     let answer = self.set_mode(&id).await.map(|()| SetSessionModeResponse::new());
                     let is_set = answer.is_ok();
-                    let _ = responder.respond_with_result(answer);
+                    responder.respond(answer);
                     if is_set {
                         self.tell_options();
                     }
@@ -178,7 +176,7 @@ impl EditorTask {
                     let answer = self.set_option(&option, &value).await;
                     let options = || SetSessionConfigOptionResponse::new(self.choices().options());
                     let is_mode = answer.is_ok() && option == choices::MODE;
-                    let _ = responder.respond_with_result(answer.map(|()| options()));
+                    responder.respond(answer.map(|()| options()));
                     if is_mode {
                         let update = CurrentModeUpdate::new(self.choices().present.id());
                         self.stage.wire.update(SessionUpdate::CurrentModeUpdate(update));

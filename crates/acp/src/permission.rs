@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agent_client_protocol::Error;
-use agent_client_protocol::v1::schema::{
+use agent_client_protocol_schema::v1::{
     CreateElicitationRequest, ElicitationAction, ElicitationContentValue, ElicitationFormMode,
-    ElicitationSchema, ElicitationSessionScope, EnumOption, MultiSelectPropertySchema,
+    ElicitationSchema, ElicitationSessionScope, EnumOption, Error, MultiSelectPropertySchema,
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     StringPropertySchema, ToolCallUpdate,
 };
@@ -69,12 +68,12 @@ impl EditorQuestion {
             self.call.clone(),
             options(&self.request, self.wire.editor.has_forms),
         );
-        let answered = self.wire.connection.send_request(request).block_task().await;
+        let answered = self.wire.connection.request(&request).await;
         let chosen = match answered.map(|answer| answer.outcome) {
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
             Ok(_) => return ApprovalResponse::no(None),
             // The editor is gone, which ends the turn. It has not said no.
-            Err(_) if self.wire.ended.is_cancelled() => std::future::pending().await,
+            Err(_) if self.wire.connection.is_closed() => std::future::pending().await,
             Err(error) => return not_asked(&error),
         };
         let offered = options(&self.request, self.wire.editor.has_forms);
@@ -145,7 +144,7 @@ impl EditorQuestion {
         let scope = ElicitationSessionScope::new(self.wire.id.clone())
             .tool_call_id(self.call.tool_call_id.clone());
         let form = CreateElicitationRequest::new(ElicitationFormMode::new(scope, schema), message);
-        match self.wire.connection.send_request(form).block_task().await.ok()?.action {
+        match self.wire.connection.request(&form).await.ok()?.action {
             ElicitationAction::Accept(accepted) => accepted.content,
             _ => None,
         }

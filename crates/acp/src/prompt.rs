@@ -1,7 +1,6 @@
 //! What the user says, as an editor sends it: text, images, embedded files and links to files.
 
-use agent_client_protocol::Error;
-use agent_client_protocol::v1::schema::{ContentBlock, EmbeddedResourceResource};
+use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use workspace::Workspace;

@@ -1,12 +1,35 @@
 //! What is sent to the editor, and what it can do.
 
-use agent_client_protocol::Client;
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    ClientCapabilities, ContentBlock, ContentChunk, SessionId, SessionNotification, SessionUpdate,
+use agent_client_protocol_schema::v1::{
+    CLIENT_METHOD_NAMES, ClientCapabilities, ContentBlock, ContentChunk, CreateElicitationRequest,
+    CreateElicitationResponse, Error, ErrorCode as WireCode, ReadTextFileRequest,
+    ReadTextFileResponse, RequestPermissionRequest, RequestPermissionResponse, SessionId,
+    SessionNotification, SessionUpdate, WriteTextFileRequest, WriteTextFileResponse,
 };
 use protocol::{ErrorCode, ToolError};
-use tokio_util::sync::CancellationToken;
+use serde_json::Value;
+
+use crate::connection::{EditorConnection, OutgoingRequest};
+
+impl OutgoingRequest for RequestPermissionRequest {
+    const METHOD: &'static str = CLIENT_METHOD_NAMES.session_request_permission;
+    type Answer = RequestPermissionResponse;
+}
+
+impl OutgoingRequest for CreateElicitationRequest {
+    const METHOD: &'static str = CLIENT_METHOD_NAMES.elicitation_create;
+    type Answer = CreateElicitationResponse;
+}
+
+impl OutgoingRequest for ReadTextFileRequest {
+    const METHOD: &'static str = CLIENT_METHOD_NAMES.fs_read_text_file;
+    type Answer = ReadTextFileResponse;
+}
+
+impl OutgoingRequest for WriteTextFileRequest {
+    const METHOD: &'static str = CLIENT_METHOD_NAMES.fs_write_text_file;
+    type Answer = WriteTextFileResponse;
+}
 
 /// What the editor has said it can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,23 +58,31 @@ impl EditorTraits {
             sets_up_in_terminal: told.auth.terminal,
         }
     }
+
+    /// An editor that would rather speak a newer version names its abilities in another place and in other words. Only
+    /// what means the same in both versions is believed, which excludes the files.
+    pub(crate) fn of_newer(params: &Value) -> Self {
+        let told = &params["capabilities"];
+        Self {
+            has_forms: told["elicitation"]["form"].is_object(),
+            sets_up_in_terminal: told["auth"]["terminal"].is_object(),
+            ..Self::default()
+        }
+    }
 }
 
 /// One session's side of the connection.
 #[derive(Clone)]
 pub(crate) struct SessionWire {
-    pub(crate) connection: ConnectionTo<Client>,
+    pub(crate) connection: EditorConnection,
     pub(crate) id: SessionId,
     pub(crate) editor: EditorTraits,
-    /// Fires when the editor has gone away.
-    pub(crate) ended: CancellationToken,
 }
 
 impl SessionWire {
-    /// Tells the editor something. It may have gone away, which the connection notices by itself.
     pub(crate) fn update(&self, update: SessionUpdate) {
-        let _ =
-            self.connection.send_notification(SessionNotification::new(self.id.clone(), update));
+        let told = SessionNotification::new(self.id.clone(), update);
+        self.connection.notify(CLIENT_METHOD_NAMES.session_update, &told);
     }
 
     /// Says something that is not part of the conversation, such as what a command has to tell.
@@ -63,26 +94,46 @@ impl SessionWire {
 }
 
 /// An error as the editor shows it: the message names the thing, the data says more.
-pub(crate) fn refusal(error: &ToolError) -> agent_client_protocol::Error {
+pub(crate) fn refusal(error: &ToolError) -> Error {
     let code = match error.code {
         ErrorCode::InvalidArguments | ErrorCode::FileNotFound | ErrorCode::PermissionDenied => {
-            agent_client_protocol::ErrorCode::INVALID_PARAMS
+            WireCode::InvalidParams
         }
-        _ => agent_client_protocol::ErrorCode::INTERNAL_ERROR,
+        _ => WireCode::InternalError,
     };
-    agent_client_protocol::Error::new(code, error.full_message())
-        .data(serde_json::json!({"code": error.code}))
+    Error::new(code.into(), error.full_message()).data(serde_json::json!({"code": error.code}))
 }
 
 /// A request that cannot be answered, in words.
-pub(crate) fn invalid(message: impl Into<String>) -> agent_client_protocol::Error {
-    agent_client_protocol::Error::new(agent_client_protocol::ErrorCode::INVALID_PARAMS, message)
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(WireCode::InvalidParams.into(), message)
 }
 
 /// Something that went wrong on our side.
-pub(crate) fn failed(error: impl std::fmt::Display) -> agent_client_protocol::Error {
-    agent_client_protocol::Error::new(
-        agent_client_protocol::ErrorCode::INTERNAL_ERROR,
-        error.to_string(),
-    )
+pub(crate) fn failed(error: impl std::fmt::Display) -> Error {
+    Error::new(WireCode::InternalError.into(), error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_newer_version_only_what_means_the_same_is_believed() {
+        let told = json!({"protocolVersion": 2, "capabilities": {
+            "fs": {"readTextFile": true, "writeTextFile": true},
+            "session": {"notices": {}, "compaction": {}},
+            "elicitation": {"form": {}},
+            "auth": {"terminal": {}},
+        }});
+        let both =
+            EditorTraits { has_forms: true, sets_up_in_terminal: true, ..EditorTraits::default() };
+        assert_eq!(EditorTraits::of_newer(&told), both);
+        for odd in [json!([]), json!({}), json!({"capabilities": 5}), told["capabilities"].clone()]
+        {
+            assert_eq!(EditorTraits::of_newer(&odd), EditorTraits::default(), "{odd}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent_client_protocol::v1::schema::{
+use agent_client_protocol_schema::v1::{
     Content as EditorContent, ContentBlock, ToolCall, ToolCallContent, ToolCallLocation,
     ToolCallStatus, ToolKind,
 };

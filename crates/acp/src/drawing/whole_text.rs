@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent_client_protocol::v1::schema::Diff;
+use agent_client_protocol_schema::v1::Diff;
 use protocol::{ApprovalRequest, Base, Change, ContentHash, FileDiff, LineKind, Proposal};
 use tool_system::ProjectTools;
 use workspace::UndoTarget;

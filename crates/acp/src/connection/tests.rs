@@ -1,0 +1,257 @@
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::ReadTextFileRequest;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, duplex};
+use tokio::task::JoinHandle;
+
+use super::exchange::{MOST_UNANSWERED, MOST_UNANSWERED_BYTES};
+use super::*;
+use crate::responder::Responder;
+
+mod lines;
+
+const PIPE: usize = 1 << 20;
+/// The clock of these tests stands still while anything can go on.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Answers by the name of the method.
+struct Desk(EditorConnection);
+
+impl MessageHandler for Desk {
+    fn request(&self, request: IncomingRequest) {
+        match &*request.method {
+            "echo" => request.answer(|params: Value| Ok(params)),
+            "later" => request.answer_later(|params: Value| async move { Ok(params) }),
+            "typed" => request.answer(|params: CancelRequestNotification| Ok(params)),
+            "drop" => request.take(|_: Value, responder: Responder<Value>| drop(responder)),
+            "panic" => request.answer_later(|_: Value| panicking()),
+            "hold" => request.take(|_: Value, responder: Responder<Value>| {
+                tokio::spawn(async move { responder.cancellation().cancelled_owned().await });
+            }),
+            _ => request.refuse_method(),
+        }
+    }
+
+    fn notification(&self, method: &str, params: Value) {
+        if method == "say" {
+            self.0.notify("said", &params);
+        }
+    }
+}
+
+async fn panicking() -> Result<Value, Error> {
+    panic!("in a task")
+}
+
+/// The editor's side of a connection.
+struct Editor {
+    connection: EditorConnection,
+    input: DuplexStream,
+    output: Lines<BufReader<DuplexStream>>,
+    stop: CancellationToken,
+    agent: JoinHandle<io::Result<()>>,
+}
+
+impl Editor {
+    fn new(pipe: usize, most_unread: usize) -> Self {
+        let (connection, written) = EditorConnection::bounded(most_unread);
+        let (input, agent_input) = duplex(pipe);
+        let (agent_output, output) = duplex(pipe);
+        let (ours, stop) = (connection.clone(), CancellationToken::new());
+        let fired = stop.clone();
+        let agent = tokio::spawn(async move {
+            let desk = Desk(ours.clone());
+            ours.run(written, agent_input, agent_output, &fired, &desk).await
+        });
+        let output = BufReader::new(output).lines();
+        Self { connection, input, output, stop, agent }
+    }
+
+    async fn say(&mut self, line: &str) {
+        self.input.write_all(line.as_bytes()).await.unwrap();
+        self.input.write_all(b"\n").await.unwrap();
+    }
+
+    /// The next line that the agent writes.
+    async fn hear(&mut self) -> String {
+        let heard = tokio::time::timeout(WATCHDOG, self.output.next_line()).await;
+        heard.expect("the agent is silent").unwrap().expect("the agent has ended")
+    }
+
+    /// Leaves, and gives what else was said.
+    async fn leave(self) -> (Vec<String>, io::Result<()>) {
+        let Self { input, mut output, agent, .. } = self;
+        drop(input);
+        let mut rest = Vec::new();
+        while let Some(line) = output.next_line().await.unwrap() {
+            rest.push(line);
+        }
+        (rest, agent.await.unwrap())
+    }
+}
+
+fn error(id: &str, code: i32, message: &str, data: &str) -> String {
+    let data = if data.is_empty() { String::new() } else { format!(r#","data":{data}"#) };
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"{data}}}}}"#
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_taken_back_is_answered_all_the_same() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    for id in ["1", "\"1\"", "null"] {
+        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"hold"}}"#)).await;
+    }
+    for id in ["null", "1", "\"1\""] {
+        let cancel = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":"#;
+        editor.say(&format!(r#"{cancel}{{"requestId":{id}}}}}"#)).await;
+        assert_eq!(editor.hear().await, error(id, -32800, "Request cancelled", ""));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_come_in_the_order_in_which_they_were_said() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    let lines = (0..100).flat_map(|n| {
+        [
+            format!(r#"{{"jsonrpc":"2.0","method":"say","params":[{n}]}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"echo"}}"#),
+        ]
+    });
+    editor.say(&lines.collect::<Vec<_>>().join("\n")).await;
+    for n in 0..100 {
+        let said = format!(r#"{{"jsonrpc":"2.0","method":"said","params":[{n}]}}"#);
+        assert_eq!(editor.hear().await, said);
+        assert_eq!(editor.hear().await, format!(r#"{{"jsonrpc":"2.0","id":{n},"result":null}}"#));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_editor_answers_goes_to_who_asked() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    let answers = [
+        (r#""result":{"content":"text"}"#, r#""result":"text""#),
+        (
+            r#""error":{"code":7,"message":"no","data":[1]}"#,
+            r#""error":{"code":7,"message":"no","data":[1]}"#,
+        ),
+        (
+            r#""result":{}"#,
+            r#""error":{"code":-32603,"message":"its answer is not valid: missing field `content`"}"#,
+        ),
+    ];
+    for (number, (answer, expected)) in answers.iter().enumerate() {
+        let id = number + 1;
+        let asked = editor.connection.request(&ReadTextFileRequest::new("s", "/f"));
+        assert_eq!(
+            editor.hear().await,
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"fs/read_text_file","params":{{"sessionId":"s","path":"/f"}}}}"#
+            )
+        );
+        // A malformed answer is no answer, and a second one goes nowhere.
+        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":5}}"#)).await;
+        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#)).await;
+        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).await;
+        let result = match asked.await {
+            Ok(answer) => format!(r#""result":{}"#, json!(answer.content)),
+            Err(error) => format!(r#""error":{}"#, json!(error)),
+        };
+        assert_eq!(result, *expected);
+    }
+    assert!(editor.leave().await.0.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_dropped_is_taken_back() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    drop(editor.connection.request(&ReadTextFileRequest::new("s", "/f")));
+    editor.hear().await;
+    assert_eq!(
+        editor.hear().await,
+        r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#
+    );
+    editor.say(r#"{"jsonrpc":"2.0","id":1,"result":{"content":""}}"#).await;
+    assert!(editor.leave().await.0.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_with_the_connection() {
+    for is_stopped in [false, true] {
+        let mut editor = Editor::new(PIPE, PIPE);
+        let connection = editor.connection.clone();
+        let asked = connection.request(&ReadTextFileRequest::new("s", "/f"));
+        editor.hear().await;
+        if is_stopped {
+            editor.stop.cancel();
+            editor.connection.0.closed.cancelled().await;
+            // What is said from then on is not written.
+            editor.connection.notify("late", &json!({}));
+        }
+        let (rest, ended) = editor.leave().await;
+        assert!(rest.is_empty() && ended.is_ok());
+        assert!(connection.is_closed());
+        assert_eq!(asked.await.unwrap_err().message, "the editor has gone away");
+        let later = connection.request(&ReadTextFileRequest::new("s", "/f")).await;
+        assert_eq!(later.unwrap_err().message, "the editor has gone away");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_closes_its_ear_ends_the_connection() {
+    let Editor { connection, output, agent, input, .. } = Editor::new(PIPE, PIPE);
+    drop(output);
+    connection.notify("said", &json!({}));
+    assert_eq!(agent.await.unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert!(connection.is_closed());
+    drop(input);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_does_not_read_is_gone_at_a_bound() {
+    let Editor { connection, agent, input, output, .. } = Editor::new(100, 10_000);
+    let text = "x".repeat(90);
+    for _ in 0..1000 {
+        connection.notify("said", &json!([text]));
+    }
+    assert!(connection.0.unread.load(Ordering::Relaxed) < 10_000 + 200);
+    assert_eq!(agent.await.unwrap().unwrap_err().to_string(), "the editor does not read");
+    drop((input, output));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_does_not_read_is_not_waited_for_at_the_end() {
+    let Editor { connection, agent, input, output, stop, .. } = Editor::new(100, PIPE);
+    connection.notify("said", &json!(["x".repeat(1000)]));
+    stop.cancel();
+    agent.await.unwrap().unwrap();
+    drop((input, output));
+}
+
+#[test]
+fn requests_that_wait_are_bounded_by_their_bytes_too() {
+    let (connection, _written) = EditorConnection::new();
+    let half = MOST_UNANSWERED_BYTES / 2;
+    let (first, _) = connection.arrive(&RequestId::Number(1), half).unwrap();
+    assert!(connection.arrive(&RequestId::Number(2), half).is_some());
+    assert!(connection.arrive(&RequestId::Number(3), 1).is_none());
+    connection.answer(&RequestId::Number(1), first, Ok("{}".to_owned()));
+    assert!(connection.arrive(&RequestId::Number(3), 1).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_requests_can_wait() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    for id in 0..MOST_UNANSWERED {
+        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"hold"}}"#)).await;
+    }
+    editor.say(r#"{"jsonrpc":"2.0","id":"more","method":"echo"}"#).await;
+    let why = "too many requests wait for their answers";
+    assert_eq!(editor.hear().await, error("\"more\"", -32603, why, ""));
+    editor.say(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}"#).await;
+    assert_eq!(editor.hear().await, error("7", -32800, "Request cancelled", ""));
+    editor.say(r#"{"jsonrpc":"2.0","id":"more","method":"echo"}"#).await;
+    assert_eq!(editor.hear().await, r#"{"jsonrpc":"2.0","id":"more","result":null}"#);
+}
