@@ -16,6 +16,7 @@ mod candidates;
 mod extract;
 mod format;
 mod merge;
+mod packed;
 mod path_order;
 mod plan;
 mod postings;
@@ -24,7 +25,7 @@ mod segment;
 mod stamp;
 pub(crate) mod varint;
 
-pub use batch::Batch;
+pub use batch::IndexBatch;
 pub use builder::{IndexBuilder, IndexedFile, Totals};
 pub use candidates::Candidates;
 pub use extract::{Extractor, SearchableContent, Trigrams};

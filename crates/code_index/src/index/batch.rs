@@ -10,7 +10,7 @@ const MAX_FILES: usize = 1 << 16;
 const BYTE_VALUES: usize = 256;
 
 /// One thread's part in building an index.
-pub struct Batch<'b> {
+pub struct IndexBatch<'b> {
     builder: &'b IndexBuilder<'b>,
     /// Each file with where its trigrams end.
     files: Vec<(u32, usize)>,
@@ -20,7 +20,7 @@ pub struct Batch<'b> {
     spare: Vec<u32>,
 }
 
-impl<'b> Batch<'b> {
+impl<'b> IndexBatch<'b> {
     pub(super) fn new(builder: &'b IndexBuilder<'b>) -> Self {
         let (files, trigrams, pairs, spare) = Default::default();
         Self { builder, files, trigrams, pairs, spare }
@@ -95,7 +95,7 @@ impl<'b> Batch<'b> {
     }
 }
 
-impl Drop for Batch<'_> {
+impl Drop for IndexBatch<'_> {
     fn drop(&mut self) {
         self.builder.batch_is_gone();
     }

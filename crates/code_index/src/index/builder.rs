@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::batch::Batch;
+use super::batch::IndexBatch;
 use super::format::{ALWAYS, FOLDS, Footer, MAGIC};
 use super::merge::Merge;
 use super::path_order::path_order;
@@ -60,9 +60,9 @@ impl<'s> IndexBuilder<'s> {
     }
 
     /// A thread's part.
-    pub fn batch(&self) -> Batch<'_> {
+    pub fn batch(&self) -> IndexBatch<'_> {
         self.batches.fetch_add(1, Ordering::Relaxed);
-        Batch::new(self)
+        IndexBatch::new(self)
     }
 
     pub(super) fn batch_is_gone(&self) {

@@ -25,7 +25,7 @@ use super::stamp::IndexStamp;
 
 pub(super) const MAGIC: &[u8; 8] = b"TKINDEX1";
 /// To be counted up with each change of the format or of what counts as a trigram.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Bits of a trigram that choose the bucket, and bits that choose the entry in it.
 const HALF_BITS: u32 = 12;

@@ -4,15 +4,9 @@
 //! gaps in bits and the packed gaps, and a rest of gaps as varints; or, where that is shorter, a
 //! bitmap. For a single file there is no list: the dictionary has the file itself.
 
-use bitpacking::{BitPacker, BitPacker4x};
-
 use super::candidates::Candidates;
+use super::packed::{self, BLOCK};
 use super::varint;
-
-const BLOCK: usize = BitPacker4x::BLOCK_LEN;
-/// The bytes of a block for each bit of width.
-const BYTES_PER_BIT: usize = BLOCK / 8;
-const MAX_WIDTH: u8 = 32;
 
 /// How a list is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +40,13 @@ impl ListKind {
 
 /// Writes lists.
 pub(super) struct Encoder {
-    packer: BitPacker4x,
     files: u32,
     packed: Vec<u8>,
 }
 
 impl Encoder {
     pub(super) fn new(files: u32) -> Self {
-        Self { packer: BitPacker4x::new(), files, packed: Vec::new() }
+        Self { files, packed: Vec::new() }
     }
 
     /// Appends a list of more than one file, which must ascend.
@@ -74,19 +67,22 @@ impl Encoder {
 
     fn pack(&mut self, list: &[u32]) {
         self.packed.clear();
+        // The least that the next file can be; what it is more is the gap.
+        let mut next = 0;
+        let mut gap = |file: u32| {
+            let gap = file - next;
+            next = file + 1;
+            gap
+        };
         let (blocks, rest) = list.as_chunks::<BLOCK>();
-        let mut last = None;
         for block in blocks {
-            let width = self.packer.num_bits_strictly_sorted(last, block);
-            let start = self.packed.len() + 1;
-            self.packed.resize(start + usize::from(width) * BYTES_PER_BIT, width);
-            let room = &mut self.packed[start..];
-            self.packer.compress_strictly_sorted(last, block, room, width);
-            last = Some(block[BLOCK - 1]);
+            let gaps = block.map(&mut gap);
+            let width = packed::width_of(&gaps);
+            self.packed.push(width);
+            packed::push(&mut self.packed, &gaps, width);
         }
         for &file in rest {
-            varint::push(&mut self.packed, file - last.map_or(0, |last| last + 1));
-            last = Some(file);
+            varint::push(&mut self.packed, gap(file));
         }
     }
 }
@@ -108,29 +104,19 @@ pub(super) fn read(
         into.insert_bytes(bytes.get(..Candidates::byte_length(files))?);
         return Some(());
     }
-    let packer = BitPacker4x::new();
-    let mut block = [0; BLOCK];
-    let mut last = None;
+    let mut next = 0_u32;
+    let mut insert = |gap: u32| {
+        let file = next.checked_add(gap).filter(|&file| into.insert(file))?;
+        next = file + 1;
+        Some(())
+    };
     for _ in 0..length as usize / BLOCK {
         let (&width, rest) = bytes.split_first()?;
-        if width > MAX_WIDTH {
-            return None;
-        }
-        let (packed, rest) = rest.split_at_checked(usize::from(width) * BYTES_PER_BIT)?;
-        packer.decompress_strictly_sorted(last, packed, &mut block, width);
-        if !block.iter().all(|&file| into.insert(file)) {
-            return None;
-        }
-        last = Some(block[BLOCK - 1]);
         bytes = rest;
+        packed::take(&mut bytes, width)?.into_iter().try_for_each(&mut insert)?;
     }
     for _ in 0..length as usize % BLOCK {
-        let gap = varint::take(&mut bytes)?;
-        let file = last.map_or(0, |last| last + 1).checked_add(gap)?;
-        if !into.insert(file) {
-            return None;
-        }
-        last = Some(file);
+        insert(varint::take(&mut bytes)?)?;
     }
     Some(())
 }

@@ -79,7 +79,7 @@ const PLAIN: Way = Way { postings_in_memory: usize::MAX, batches: 1, threads: 1 
 fn build(samples: &[Sample], way: Way) -> Vec<u8> {
     let spool = MemorySpool::default();
     let builder = IndexBuilder::with_room_for(way.postings_in_memory, &spool);
-    let mut batches: Vec<Batch<'_>> = (0..way.batches).map(|_| builder.batch()).collect();
+    let mut batches: Vec<IndexBatch<'_>> = (0..way.batches).map(|_| builder.batch()).collect();
     let mut files = Vec::new();
     let mut order: Vec<usize> = (0..samples.len()).collect();
     if way.batches > 1 {
@@ -250,7 +250,7 @@ fn what_is_no_index_is_told_apart() {
     let mut newer = index.clone();
     let version_at = index.len() - 12;
     newer[version_at] += 1;
-    assert_eq!(refused(&newer), SegmentError::OtherFormat { found: 2 });
+    assert_eq!(refused(&newer), SegmentError::OtherFormat { found: 3 });
 }
 
 #[test]
