@@ -6,6 +6,7 @@ use protocol::{Base, Change, ChangeSet, ErrorCode, FileBytes, ToolError};
 use serde_json::{Value, json};
 use workspace::RelPath;
 
+use crate::edit::refuse_placeholder;
 use crate::proposing::{AnswerDiff, Target, answer_diff, missing_parents, with_links};
 use crate::{Outcome, Proposed, ToolContext};
 
@@ -67,8 +68,9 @@ impl<'a> ChangePlan<'a> {
         body: Vec<u8>,
         mode: Option<u32>,
     ) -> Result<(), ToolError> {
-        target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-        let content = target.text().encode_body(&body)?;
+        let text = target.text();
+        refuse_placeholder(&String::from_utf8_lossy(&body), text.body())?;
+        let content = text.encode_body(&body)?;
         self.plan(target, Becomes::File { content, mode })
     }
 
@@ -119,8 +121,9 @@ impl<'a> ChangePlan<'a> {
                 .suggest(format!("Edit and move {} itself, or make two calls.", target.path)));
         }
         let goal = self.free(to)?;
-        target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-        let content = target.text().encode_body(&body)?;
+        let text = target.text();
+        refuse_placeholder(&String::from_utf8_lossy(&body), text.body())?;
+        let content = text.encode_body(&body)?;
         let mode = target.base.mode();
         self.plan(target, Becomes::Nothing)?;
         self.plan(goal, Becomes::File { content, mode })

@@ -220,7 +220,7 @@ impl Miss {
         let actual =
             if map.cr_only() { actual.replace('\r', "\n") } else { unix(actual).into_owned() };
         if let Some(replace) = replace {
-            self.corrected_replace = carry_over(search, &unix(replace), &actual);
+            self.corrected_replace = with_lines_of_file(search, &unix(replace), &actual);
         }
         let ended = search.ends_with('\n') && !actual.ends_with('\n');
         self.corrected_search = Some(if ended { actual + "\n" } else { actual });
@@ -288,7 +288,7 @@ fn candidate(map: &LineMap<'_>, search: &str, near: &Near) -> NearMatch {
 
 /// The replacement with the file's line for each line that it shares with the search text. Only
 /// where the file has as many lines as were searched, so that it is clear which line is which.
-fn carry_over(search: &str, replace: &str, actual: &str) -> Option<String> {
+fn with_lines_of_file(search: &str, replace: &str, actual: &str) -> Option<String> {
     let (searched, replaced, actual) =
         (whole_lines(search), whole_lines(replace), whole_lines(actual));
     if searched.len() != actual.len() || searched.len() < 2 {

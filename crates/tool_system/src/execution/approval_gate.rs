@@ -184,15 +184,17 @@ impl ApprovalGate<'_> {
             standing.proposed = self.revised(proposed, &shown.request, response).await?;
             return Ok(None);
         }
-        let remark = match (response.remember, effects.rule) {
-            (None, _) => None,
-            (Some(scope), Some(rule)) => {
-                self.cx.state.remember(rule, scope).await?;
-                None
-            }
-            (Some(_), None) => {
-                Some("This always needs approval; the answer was not remembered.".to_owned())
-            }
+        let remark = match response.remember {
+            None => None,
+            Some(scope) => match effects.rule(self.cx.tool, &proposed.proposal) {
+                Some(rule) => {
+                    self.cx.state.remember(rule, scope).await?;
+                    None
+                }
+                None => {
+                    Some("This always needs approval; the answer was not remembered.".to_owned())
+                }
+            },
         };
         let note = (!standing.said.is_empty()).then(|| standing.said.join("\n"));
         let agreed = standing.agreed.insert(Agreed { shown, note, remark });
@@ -206,26 +208,20 @@ impl ApprovalGate<'_> {
         proposed: &Proposed,
         effects: &ProposedEffects,
     ) -> Result<Option<AskReason>, ToolError> {
-        let verdict = effects.judged(self.listed, &self.cx.state)?;
-        match verdict.decision {
-            Decision::Allow => Ok(None),
-            Decision::Ask => {
-                let text = match &proposed.purpose {
-                    None => verdict.explanation,
-                    Some(purpose) => {
-                        format!("{} The model says it is for: {purpose}", verdict.explanation)
-                    }
-                };
-                Ok(Some(AskReason { text, is_routine: verdict.is_routine }))
-            }
-            Decision::Deny => {
-                let message =
-                    format!("{} is not allowed: {}", self.listed.name(), verdict.explanation);
-                Err(ToolError::new(ErrorCode::PermissionDenied, message)
-                    .suggest("Do it another way, or ask the user to change the policy.")
-                    .by_policy())
-            }
+        let Some(verdict) = effects.objection(self.listed, &self.cx.state)? else {
+            return Ok(None);
+        };
+        if verdict.decision == Decision::Deny {
+            let message = format!("{} is not allowed: {}", self.listed.name(), verdict.explanation);
+            return Err(ToolError::new(ErrorCode::PermissionDenied, message)
+                .suggest("Do it another way, or ask the user to change the policy.")
+                .by_policy());
         }
+        let text = match &proposed.purpose {
+            None => verdict.explanation,
+            Some(purpose) => format!("{} The model says it is for: {purpose}", verdict.explanation),
+        };
+        Ok(Some(AskReason { text, is_routine: verdict.is_routine }))
     }
 
     /// The question about a proposal, with what it would change.
@@ -238,6 +234,7 @@ impl ApprovalGate<'_> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
         let proposal = &proposed.proposal;
+        let rule = effects.rule(self.cx.tool, proposal);
         let request = ApprovalRequest {
             step_id: self.call.id.clone(),
             tool: self.call.name.clone(),
@@ -247,7 +244,7 @@ impl ApprovalGate<'_> {
             proposal: proposal.clone(),
             proposal_hash: proposal.hash(),
             diffs,
-            remembers: effects.rule.as_ref().map(|rule| in_words(rule, &effects.effects)),
+            remembers: rule.map(|rule| in_words(&rule, &effects.effects)),
             expires_in_ms: QUESTION_LIFETIME.as_millis().try_into().unwrap_or(u64::MAX),
         };
         Ok(ShownQuestion { request, lines })

@@ -5,16 +5,18 @@ use protocol::{Proposal, ToolError};
 
 use crate::executor::ExecutorState;
 use crate::policy::{
-    Effect, EffectKind, PolicyAction, PolicyVerdict, Rule, RuleSource, effects_of, suggest_rule,
+    Effect, EffectKind, Policy, PolicyAction, PolicyVerdict, Rule, RuleSource, effects_of,
+    suggest_rule,
 };
 use crate::{ListedTool, ToolContext};
 
-/// What a proposal does, and the rule that "always" would remember it by.
+/// What a proposal does.
 #[derive(Debug, Default)]
 pub(crate) struct ProposedEffects {
     pub(crate) effects: Vec<Effect>,
-    pub(crate) rule: Option<Rule>,
     is_command: bool,
+    /// The rule that "always" would remember it by, if it is a command; see [`Self::rule`].
+    command_rule: Option<Rule>,
 }
 
 impl ProposedEffects {
@@ -24,25 +26,55 @@ impl ProposedEffects {
         cx.state.take_revocations().await?;
         let tool = cx.tool;
         let is_command = matches!(proposal, Proposal::Command(_));
-        let find = move |proposal: &Proposal| {
-            let effects = effects_of(proposal);
-            let rule = suggest_rule(tool, proposal, &effects);
-            Self { effects, rule, is_command }
-        };
         if !is_command {
-            return Ok(find(proposal));
+            return Ok(Self { effects: effects_of(proposal), is_command, command_rule: None });
         }
         let proposal = proposal.clone();
-        cx.blocking(move |_| Ok(find(&proposal))).await
+        cx.blocking(move |_| {
+            let effects = effects_of(&proposal);
+            let command_rule = suggest_rule(tool, &proposal, &effects);
+            Ok(Self { effects, is_command, command_rule })
+        })
+        .await
     }
 
-    /// What the policy says about these effects of a tool. A remembered answer to a command counts
-    /// for exactly the proposal that would be remembered by the same rule, and for no other.
+    /// The rule that "always" would remember the proposal by, which has these effects. What is allowed already needs
+    /// none, so it is made for a question.
+    pub(crate) fn rule(&self, tool: &str, proposal: &Proposal) -> Option<Rule> {
+        match self.is_command {
+            true => self.command_rule.clone(),
+            false => suggest_rule(tool, proposal, &self.effects),
+        }
+    }
+
+    /// What the policy says about these effects of a tool, whatever it decides.
     pub(crate) fn judged(
         &self,
         listed: &ListedTool,
         state: &ExecutorState,
     ) -> Result<PolicyVerdict, ToolError> {
+        self.under_policy(listed, state, |policy, action| policy.judge(action, Timestamp::now()))
+    }
+
+    /// What the policy has against these effects of a tool; none if it allows them.
+    pub(crate) fn objection(
+        &self,
+        listed: &ListedTool,
+        state: &ExecutorState,
+    ) -> Result<Option<PolicyVerdict>, ToolError> {
+        self.under_policy(listed, state, |policy, action| {
+            policy.objection(action, Timestamp::now())
+        })
+    }
+
+    /// Asks the policy about these effects of a tool. A remembered answer to a command counts
+    /// for exactly the proposal that would be remembered by the same rule, and for no other.
+    fn under_policy<T>(
+        &self,
+        listed: &ListedTool,
+        state: &ExecutorState,
+        ask: impl FnOnce(&Policy, &PolicyAction<'_>) -> T,
+    ) -> Result<T, ToolError> {
         let effects = self.behind_links(state)?;
         let tool = listed.definition().name;
         let action = PolicyAction { tool, role: state.options.role.name(), effects: &effects };
@@ -50,10 +82,11 @@ impl ProposedEffects {
         let about_commands =
             |rule: &Rule| rule.source == RuleSource::Remembered && !rule.command.is_empty();
         if self.is_command && policy.rules().any(about_commands) {
-            let counts = |rule: &Rule| !about_commands(rule) || Some(rule) == self.rule.as_ref();
+            let counts =
+                |rule: &Rule| !about_commands(rule) || Some(rule) == self.command_rule.as_ref();
             policy = policy.with_rules_that(counts).into();
         }
-        Ok(policy.judge(&action, Timestamp::now()))
+        Ok(ask(&policy, &action))
     }
 
     /// The effects, and once more those whose paths lead through links, under the names they lead

@@ -60,7 +60,28 @@ impl Policy {
     /// have missed, rules that together allow every effect, and the mode.
     pub(crate) fn judge(&self, action: &PolicyAction<'_>, now: Timestamp) -> PolicyVerdict {
         let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
-        let mut explanation = self.explain(action, decision, &ground);
+        self.verdict(action, now, decision, &ground)
+    }
+
+    /// What is to be said against `action`; none if it is allowed, so that no words are made that no one reads.
+    pub(crate) fn objection(
+        &self,
+        action: &PolicyAction<'_>,
+        now: Timestamp,
+    ) -> Option<PolicyVerdict> {
+        let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
+        (decision != Decision::Allow).then(|| self.verdict(action, now, decision, &ground))
+    }
+
+    /// A decision with its reasons.
+    fn verdict(
+        &self,
+        action: &PolicyAction<'_>,
+        now: Timestamp,
+        decision: Decision,
+        ground: &Ground<'_>,
+    ) -> PolicyVerdict {
+        let mut explanation = self.explain(action, decision, ground);
         let mut is_routine = matches!(ground, Ground::Mode(_) | Ground::Commands(_));
         if let Some(rule) = self.expired_decider(action, now) {
             is_routine = false;

@@ -1,6 +1,6 @@
 //! `edit_lines`: lines by their numbers.
 
-use tool_system::edit::{LineEdit, edit_lines};
+use tool_system::edit::{LineEdit, edit_lines, refuse_placeholder};
 use tool_system::outcome_text::{EditText, EditedFiles, argument, edit_summary};
 use tool_system::prelude::*;
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
@@ -89,11 +89,10 @@ impl Tool for EditLinesTool {
 
 fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError> {
     let target = Target::file(cx, &args.path)?;
-    let content = args.content.as_deref();
-    if let Some(content) = content {
-        target.refuse_placeholders(content)?;
-    }
     let text = target.text();
+    if let Some(content) = &args.content {
+        refuse_placeholder(content, text.body())?;
+    }
     let edited = edit_lines(text.body(), line_edit(args)?, args.expected.as_deref())?;
     let write = target.write(text.encode_body(&edited.body)?);
     let AnswerDiff { diff, added, removed } = answer_diff(&[(&write, Some(target.bytes()))]);

@@ -1,7 +1,7 @@
 //! `replace_in_file`: find and replace.
 
 use serde_json::Map;
-use tool_system::edit::{Miss, Replacement, replace};
+use tool_system::edit::{Miss, Replacement, refuse_placeholder, replace};
 use tool_system::outcome_text::{
     EditText, EditedFiles, OutcomeText, argument, edit_summary, text_at,
 };
@@ -143,8 +143,8 @@ fn made(args: &ToolArguments, result: &Value) -> Option<OutcomeText> {
 
 fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolError> {
     let target = Target::file(cx, &args.path)?;
-    target.refuse_placeholders(&args.replace)?;
     let text = target.text();
+    refuse_placeholder(&args.replace, text.body())?;
     let what = Replacement {
         find: &args.find,
         replace: &args.replace,
