@@ -175,8 +175,10 @@ impl Presence {
 
     /// Stops everything that rests on leases of this life. What is claimed meanwhile looks at the token afterwards.
     fn lose(&self) {
+        // Behind one lock, so that whoever hears of the loss finds that no lease is left to write with.
+        let mut held = self.held();
+        held.values_mut().for_each(|lease| lease.is_lost = true);
         self.life().lost.cancel();
-        self.held().values_mut().for_each(|lease| lease.is_lost = true);
     }
 
     /// Says goodbye, for good: the process does not join again.
