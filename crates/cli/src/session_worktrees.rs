@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use store::{SessionId, Store};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+use tool_system::extensions::version_control::{git_log, git_status};
 use tool_system::{ExecutorOptions, ProjectTools};
 use web_service::{KeptWorktree, WebLog};
 use workspace::{MAX_INDEX_BYTES, RelPath, SeenTree, StateDir, Tracked, Workspace, bytes_to_text};
@@ -146,13 +147,13 @@ impl SessionWorktrees {
             return Ok(RemovedWorktree::Kept(format!("git does not hold {file}")));
         }
         let own = self.own_tools(project, shared, path)?;
-        let status = looked(&own, "git_status", json!({})).await?;
+        let status = looked(&own, git_status::NAME, json!({})).await?;
         if status["clean"] != true {
             return Ok(RemovedWorktree::Kept("it has changes that are not committed".to_owned()));
         }
         let commit = status["commit"].as_str().context("it has no commit")?;
         let range = json!({"commit": format!("HEAD..{commit}"), "limit": 1});
-        let log = looked(shared, "git_log", range).await?;
+        let log = looked(shared, git_log::NAME, range).await?;
         if log["commits"].as_array().is_none_or(|commits| !commits.is_empty()) {
             return Ok(RemovedWorktree::Kept("it has commits that are not merged".to_owned()));
         }

@@ -7,6 +7,7 @@ use mcp::{FileVersion, ProjectResources, ResourceFile};
 use protocol::{ContentHash, ErrorCode, ToolCall, ToolError, unified};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use tool_system::extensions::execution::job;
 use tool_system::{History, ProjectTools, ToolExecutor};
 use workspace::{EntryKind, Flow, RelPath, WalkEntry, WalkOptions, Workspace};
 
@@ -102,7 +103,7 @@ impl ProjectResources for ShownProject {
     async fn job(&self, id: &str) -> Result<String, ToolError> {
         let arguments = json!({"action": "output", "id": id});
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let call = ToolCall::new("resource", "job", arguments);
+        let call = ToolCall::new("resource", job::NAME, arguments);
         let looked = self.executor.execute_tool(&call, &CancellationToken::new()).await?;
         Ok(looked["output"].as_str().unwrap_or_default().to_owned())
     }

@@ -7,6 +7,7 @@ use protocol::{ErrorCode, ToolError};
 use providers::catalogue::{Choice, Endpoint, Facts, ModelSelection, choose};
 use providers::{Api, ModelQuestion, ModelSearch};
 use serde_json::Value;
+use tool_system::extensions::web::{web_fetch, web_search};
 use tool_system::policy::{Decision, HostPattern, Rule, RuleSource, ToolPattern};
 use tool_system::{
     AskedSearch, OnDemand, SearchFormat, SearchHit, SearchKind, SearchProvider, SearchQuestion,
@@ -16,8 +17,6 @@ use tool_system::{
 use crate::config::{Config, Keys, SearchChoice, WebConfig};
 use crate::environment::{self, Environment};
 
-const FETCH: &str = "web_fetch";
-const SEARCH: &str = "web_search";
 /// Where Google's models are served, also to clients that speak like OpenAI's.
 const GEMINI_HOST: &str = "generativelanguage.googleapis.com";
 
@@ -49,8 +48,8 @@ pub(crate) fn rules(config: &Config, environment: &Environment) -> Vec<Rule> {
         _ => search_url(&config.web).ok().flatten(),
     };
     let server = server.and_then(|url| HostPattern::new(url.origin()).ok());
-    let fetch = allow(FETCH, config.web.hosts.clone());
-    fetch.into_iter().chain(allow(SEARCH, server.into_iter().collect())).collect()
+    let fetch = allow(web_fetch::NAME, config.web.hosts.clone());
+    fetch.into_iter().chain(allow(web_search::NAME, server.into_iter().collect())).collect()
 }
 
 fn unusable(message: String, how: &str) -> ToolError {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Map;
+use tool_system::extensions::management::redo;
 
 use super::call;
 use crate::args::{ApprovalArgs, Scope};
@@ -22,5 +23,11 @@ pub(crate) struct RedoArgs {
 }
 
 pub(crate) fn run(args: &RedoArgs) -> anyhow::Result<ExitCode> {
-    call::execute("redo".into(), Map::new(), &args.scope, &args.approval, call::Form::OfVocabulary)
+    call::execute(
+        redo::NAME.into(),
+        Map::new(),
+        &args.scope,
+        &args.approval,
+        call::Form::OfVocabulary,
+    )
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Map;
+use tool_system::extensions::management::undo;
 
 use super::call;
 use crate::args::{ApprovalArgs, Scope};
@@ -29,5 +30,11 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     if let Some(change) = args.change {
         arguments.insert("change_id".into(), change.into());
     }
-    call::execute("undo".into(), arguments, &args.scope, &args.approval, call::Form::OfVocabulary)
+    call::execute(
+        undo::NAME.into(),
+        arguments,
+        &args.scope,
+        &args.approval,
+        call::Form::OfVocabulary,
+    )
 }

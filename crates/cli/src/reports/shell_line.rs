@@ -4,6 +4,7 @@ use protocol::{ErrorCode, ToolCall};
 use serde_json::{Map, Value};
 use session::Session;
 use tokio_util::sync::CancellationToken;
+use tool_system::extensions::execution::bash;
 
 /// Runs a command through the executor, with the confinement and the questions that a call of the model
 /// has. Answers with what to show, and with what the model is told, unless it need not know.
@@ -13,7 +14,7 @@ pub(crate) async fn run_shell_line(
     cancel: &CancellationToken,
 ) -> (String, Option<String>) {
     let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
-    let call = ToolCall::new("chat_command", "bash", arguments);
+    let call = ToolCall::new("chat_command", bash::NAME, arguments);
     let executor = session.executor();
     let report = executor.report(&call, cancel, executor.approver()).await;
     let shown = match report.result {

@@ -16,4 +16,5 @@ mod page;
 mod repository;
 mod rust_text;
 mod spdx;
+mod tool_names;
 mod words;

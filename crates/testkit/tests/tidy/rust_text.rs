@@ -43,6 +43,34 @@ pub(crate) fn split(source: &str) -> RustText {
     text
 }
 
+/// The text without what only tests compile. Its lines keep their numbers. Formatted text is expected: an
+/// item ends where a line of its own depth ends it.
+pub(crate) fn shipped(source: &str) -> String {
+    let mut kept = String::with_capacity(source.len());
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() == "#[cfg(test)]" {
+            let depth = line.len() - line.trim_start().len();
+            let mut is_begun = false;
+            for line in lines.by_ref() {
+                kept.push('\n');
+                let (item, here) = (line.trim(), line.len() - line.trim_start().len() == depth);
+                let is_attribute = !is_begun && item.starts_with("#[");
+                let is_whole = !is_begun && item.ends_with('}');
+                is_begun |= !is_attribute && !item.is_empty();
+                let ends = item.ends_with(';') || matches!(item, "}" | "},");
+                if is_whole || (is_begun && here && ends) {
+                    break;
+                }
+            }
+        } else {
+            kept.push_str(line);
+        }
+        kept.push('\n');
+    }
+    kept
+}
+
 fn block_comment_end(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -119,4 +147,15 @@ fn code_comments_and_literals_are_told_apart() {
         let found: Vec<_> = text.comments.iter().map(|(line, text)| (*line, &**text)).collect();
         assert_eq!(found, comments, "{source}");
     }
+}
+
+#[test]
+fn only_what_tests_compile_is_left_out() {
+    let source = "#[cfg(test)]\nmod tests;\nuse a;\n#[cfg(test)]\n#[derive(A)]\nstruct B {\n    c: D,\n}\nfn e() {\n\
+                  \x20   #[cfg(test)]\n    f(\n        g,\n    );\n    h();\n}\n#[cfg(test)]\nfn i() {}\nfn j() {}\n\
+                  #[cfg(test)]\nfn k(\n) -> l {\n    m();\n}\nn\n";
+    let left = shipped(source);
+    assert_eq!(left.lines().count(), source.lines().count());
+    let left: Vec<&str> = left.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(left, ["use a;", "fn e() {", "    h();", "}", "fn j() {}", "n"]);
 }

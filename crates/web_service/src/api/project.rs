@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use tool_system::extensions::intelligence::{find_definition, outline};
+use tool_system::extensions::reading::read_file;
+use tool_system::extensions::search::{glob, grep, list_directory};
 
 use super::colours::blocking;
 use crate::api_error::ApiError;
@@ -152,7 +155,7 @@ async fn directory(request: Request<DirectoryQuery, Nothing>) -> Result<FoundThi
     let DirectoryQuery { project, path, page } = request.query;
     let project = request.hub.project(project.as_deref())?;
     let arguments = arguments([("path", path.map(Value::from)), ("page", page.map(Value::from))]);
-    Ok(FoundThings { result: look(&project, "list_directory", arguments).await? })
+    Ok(FoundThings { result: look(&project, list_directory::NAME, arguments).await? })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -187,9 +190,9 @@ async fn content(request: Request<ContentQuery, Nothing>) -> Result<FileContent,
         ("offset", offset.map(Value::from)),
         ("limit", limit.map(Value::from)),
     ]);
-    let file = look(&project, "read_file", read).await?;
+    let file = look(&project, read_file::NAME, read).await?;
     let outline = arguments([("path", Some(Value::from(path.as_str())))]);
-    let outline = look(&project, "outline", outline).await;
+    let outline = look(&project, outline::NAME, outline).await;
     let shown = file["content"].as_str().unwrap_or_default().to_owned();
     let first = offset.unwrap_or(1);
     let before = match first.checked_sub(1).filter(|before| *before > 0) {
@@ -211,7 +214,7 @@ async fn lines_before(project: &ProjectView, path: &str, last: u64) -> String {
         ("limit", Some(Value::from(limit))),
         ("line_numbers", Some(Value::from(false))),
     ]);
-    let read = look(project, "read_file", read).await.unwrap_or_default();
+    let read = look(project, read_file::NAME, read).await.unwrap_or_default();
     let text = read["content"].as_str().unwrap_or_default();
     let text = text.strip_suffix('\n').unwrap_or(text);
     let is_whole = text.split('\n').count() as u64 == limit;
@@ -254,9 +257,9 @@ async fn search(request: Request<SearchQuery, Nothing>) -> Result<FoundThings, A
     let SearchQuery { project, query, kind } = request.query;
     let project = request.hub.project(project.as_deref())?;
     let (tool, argument) = match kind {
-        SearchKind::Text => ("grep", "pattern"),
-        SearchKind::Files => ("glob", "pattern"),
-        SearchKind::Symbols => ("find_definition", "symbol"),
+        SearchKind::Text => (grep::NAME, "pattern"),
+        SearchKind::Files => (glob::NAME, "pattern"),
+        SearchKind::Symbols => (find_definition::NAME, "symbol"),
     };
     let arguments = arguments([(argument, Some(Value::from(query)))]);
     Ok(FoundThings { result: look(&project, tool, arguments).await? })

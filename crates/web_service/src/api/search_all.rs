@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::ListFilter;
+use tool_system::extensions::search::grep;
 
 use super::project::{arguments, look};
 use crate::api_error::ApiError;
@@ -186,7 +187,9 @@ async fn lines(project: &ProjectView, query: &str) -> (Vec<FoundLine>, bool) {
         ("max_results", Some(Value::from(MOST_LINES))),
     ]);
     // A search that fails hides nothing else.
-    let Ok(mut found) = look(project, "grep", arguments).await else { return Default::default() };
+    let Ok(mut found) = look(project, grep::NAME, arguments).await else {
+        return Default::default();
+    };
     let Value::Array(matches) = found["matches"].take() else { return Default::default() };
     let total = found["total"].as_u64().unwrap_or_default();
     let more = total > matches.len() as u64;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tool_system::extensions::intelligence::find_definition;
 use tool_system::{ExecutorOptions, ProjectTools, ToolExecutor, Vocabulary};
 
 use project_names::NameList;
@@ -161,7 +162,7 @@ impl MentionSource {
     ) -> Option<Vec<MentionCandidate>> {
         let arguments = json!({"symbol": name, "context": 0, "max_results": most});
         let arguments: Map<String, Value> = arguments.as_object()?.clone();
-        let call = ToolCall::new("completion", "find_definition", arguments);
+        let call = ToolCall::new("completion", find_definition::NAME, arguments);
         let found = self.executor.execute_tool(&call, cancel).await.ok()?;
         let definitions = found.get("definitions")?.as_array()?;
         Some(definitions.iter().filter_map(|found| symbol_candidate(name, found)).collect())

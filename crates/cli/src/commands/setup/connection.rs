@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use protocol::{Content, Message, ModelErrorKind, Speaker};
 use serde_json::json;
 use session::Model;
+use tool_system::extensions::reading::read_file;
 
 /// How long an answer may take. A server on this machine may have to load the model first.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -48,7 +49,7 @@ fn request(model: &Model) -> ModelRequest {
     let text = "This tests the connection. Answer with the word: ok".into();
     let message = Message { role: Speaker::User, content: vec![Content::Text { text }] };
     let tool = ToolSpec {
-        name: "read_file".into(),
+        name: read_file::NAME.into(),
         description: "Reads a file. Not needed to test the connection.".into(),
         parameters: json!({
             "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]

@@ -12,6 +12,7 @@ use workspace::{EntryId, Inverse, InverseSince};
 
 use super::ToolExecutor;
 use crate::approval_gate::ApprovalGate;
+use crate::extensions::management::undo;
 use crate::{ApproveAll, Proposed, TakesBack, ToolContext};
 
 /// The files that are as they were, and those that stay.
@@ -31,7 +32,7 @@ impl ToolExecutor {
     ) -> BoxFuture<'a, Result<Rewound, ToolError>> {
         let undoing = async move {
             let earlier: Vec<EntryId> = earlier.iter().filter_map(|id| id.parse().ok()).collect();
-            let call = ToolCall::new("rewind", "undo", Map::new());
+            let call = ToolCall::new("rewind", undo::NAME, Map::new());
             let listed = self.tool_of(&call)?;
             self.state.check_role(&listed)?;
             let (call_id, cancel): (Arc<str>, _) = ("rewind".into(), CancellationToken::new());

@@ -10,6 +10,7 @@ use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolExecutor;
+use crate::extensions::version_control::git_status;
 use crate::{ToolContext, git_command};
 
 impl ToolExecutor {
@@ -33,7 +34,7 @@ impl ToolExecutor {
     }
 
     fn git_context(&self) -> Result<ToolContext, ToolError> {
-        let call = ToolCall::new("worktree", "git_status", Map::new());
+        let call = ToolCall::new("worktree", git_status::NAME, Map::new());
         let listed = self.tool_of(&call)?;
         let (call_id, cancel): (Arc<str>, _) = ("worktree".into(), CancellationToken::new());
         Ok(ToolContext::new(&self.state, &call_id, &listed, &cancel))

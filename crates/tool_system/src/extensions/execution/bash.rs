@@ -5,6 +5,9 @@ use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line,
 use tool_system::prelude::*;
 use tool_system::test_reports;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "bash";
+
 /// Bytes of output in which a report on tests is looked for, to name the counts in the summary.
 const MAX_READ_REPORT: usize = 64 * 1024;
 
@@ -43,7 +46,7 @@ struct BashTool;
 #[async_trait]
 impl Tool for BashTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<BashArgs, BashOutput>("bash", Category::Execution)
+        ToolDefinition::new::<BashArgs, BashOutput>(NAME, Category::Execution)
             .title("Run a command")
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)

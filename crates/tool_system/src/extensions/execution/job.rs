@@ -6,6 +6,9 @@ use tool_system::outcome_text::{OutcomeText, argument, in_one_line, items, text_
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "job";
+
 /// A job ends with its session; this is for one that was forgotten.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -65,7 +68,7 @@ struct JobTool;
 #[async_trait]
 impl Tool for JobTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<JobArgs, JobOutput>("job", Category::Execution)
+        ToolDefinition::new::<JobArgs, JobOutput>(NAME, Category::Execution)
             .on_demand()
             .title("Run a background job")
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])

@@ -7,6 +7,9 @@ use tool_system::prelude::*;
 use tool_system::search_notes::{Paging, ScopeArgs, counted, exclusions, walk_warnings};
 use workspace::{EntryKind, Error, RelPath};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "outline";
+
 /// Tokens that an outline takes unless asked for another number.
 const DEFAULT_TOKENS: u64 = 2_000;
 /// The most tokens of an outline.
@@ -49,7 +52,7 @@ struct OutlineTool;
 #[async_trait]
 impl Tool for OutlineTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<OutlineArgs, OutlineOutput>("outline", Category::Intelligence)
+        ToolDefinition::new::<OutlineArgs, OutlineOutput>(NAME, Category::Intelligence)
             .title("Outline symbols")
             .termination(
                 "Use terminate=false if parts of what is shown are to be read next. Use \

@@ -5,6 +5,9 @@ use tool_system::prelude::*;
 use tool_system::undoing::{Undone, entry_id, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "redo";
+
 /// Redo the last undo, or one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +21,7 @@ struct RedoTool;
 #[async_trait]
 impl Tool for RedoTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<RedoArgs, Undone>("redo", Category::Management)
+        ToolDefinition::new::<RedoArgs, Undone>(NAME, Category::Management)
             .on_demand()
             .permissions([
                 ToolPermission::WriteFiles,

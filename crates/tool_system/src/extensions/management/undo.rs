@@ -5,6 +5,9 @@ use tool_system::prelude::*;
 use tool_system::undoing::{Undone, entry_id, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "undo";
+
 /// Undo the last change, one, or a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +22,7 @@ struct UndoTool;
 #[async_trait]
 impl Tool for UndoTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<UndoArgs, Undone>("undo", Category::Management)
+        ToolDefinition::new::<UndoArgs, Undone>(NAME, Category::Management)
             .on_demand()
             .permissions([
                 ToolPermission::WriteFiles,

@@ -13,6 +13,9 @@ use tool_system::search_notes::{
     Cursor, Page, Paging, ScopeArgs, counted, exclusions, patterns, walk_warnings,
 };
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "glob";
+
 /// Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. Respects .gitignore.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -57,7 +60,7 @@ struct GlobTool;
 #[async_trait]
 impl Tool for GlobTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<GlobArgs, GlobOutput>("glob", Category::Search)
+        ToolDefinition::new::<GlobArgs, GlobOutput>(NAME, Category::Search)
             .title("Find files")
             .termination(
                 "Use terminate=false if the results need further processing, such as reading the \

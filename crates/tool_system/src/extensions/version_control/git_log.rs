@@ -7,6 +7,9 @@ use tool_system::outcome_text::{OutcomeText, argument, list_length, text_at};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "git_log";
+
 /// Commits that are shown unless asked for another number.
 const SHOWN: u64 = 20;
 /// Up to so many commits are shown to models with their whole message.
@@ -42,7 +45,7 @@ struct GitLogTool;
 #[async_trait]
 impl Tool for GitLogTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<GitLogArgs, GitLogOutput>("git_log", Category::VersionControl)
+        ToolDefinition::new::<GitLogArgs, GitLogOutput>(NAME, Category::VersionControl)
             .on_demand()
             .termination(
                 "Use terminate=false if something follows from it. Use terminate=true when the user \

@@ -7,6 +7,9 @@ use tool_system::outcome_text::{OutcomeText, items, text_at};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "git_status";
+
 /// Show the branch and changed files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +21,7 @@ struct GitStatusTool;
 #[async_trait]
 impl Tool for GitStatusTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<GitStatusArgs, Status>("git_status", Category::VersionControl)
+        ToolDefinition::new::<GitStatusArgs, Status>(NAME, Category::VersionControl)
             .on_demand()
             .termination(
                 "Use terminate=false if something follows from it. Use terminate=true when the user \

@@ -10,6 +10,9 @@ use tool_system::plain_text::{number_argument, text_argument};
 use tool_system::prelude::*;
 use tool_system::web::{PageKey, PageView};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "web_fetch";
+
 /// Headers that belong to the connection, or name the user elsewhere.
 const REFUSED_HEADERS: [&str; 14] = [
     "accept-encoding",
@@ -60,7 +63,7 @@ struct WebFetchTool;
 #[async_trait]
 impl Tool for WebFetchTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<WebFetchArgs, PageView>("web_fetch", Category::Web)
+        ToolDefinition::new::<WebFetchArgs, PageView>(NAME, Category::Web)
             .on_demand()
             .permissions([ToolPermission::NetworkAccess])
             .approval(Approval::PerCall)

@@ -5,6 +5,9 @@ use tool_system::plain_text::text_argument;
 use tool_system::prelude::*;
 use tool_system::web::{Recency, SearchHit, SearchQuestion};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "web_search";
+
 /// Seconds of a day.
 const DAY_S: i64 = 24 * 60 * 60;
 
@@ -30,7 +33,7 @@ struct WebSearchTool;
 #[async_trait]
 impl Tool for WebSearchTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<WebSearchArgs, WebSearchOutput>("web_search", Category::Web)
+        ToolDefinition::new::<WebSearchArgs, WebSearchOutput>(NAME, Category::Web)
             .on_demand()
             .permissions([ToolPermission::NetworkAccess])
             .approval(Approval::PerCall)
