@@ -34,13 +34,8 @@ struct Case {
     right: Vec<String>,
 }
 
-/// Sums over cases: how many, one over the place of the first right file, right files that are first.
-#[derive(Default, Clone, Copy)]
-struct Sums {
-    cases: f64,
-    reciprocal: f64,
-    first: f64,
-}
+/// Of each case of a half, one over the place of the first right file.
+type Reciprocals = BTreeMap<String, Vec<f64>>;
 
 /// The ranking with one thing changed.
 struct Variant {
@@ -71,30 +66,51 @@ fn variants() -> Vec<Variant> {
 
 fn main() {
     let variants = variants();
-    let mut sums: BTreeMap<(usize, String), Sums> = BTreeMap::new();
+    let mut of_variants: Vec<Reciprocals> = vec![Reciprocals::new(); variants.len()];
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("standard input is text");
         let case: Case = serde_json::from_str(&line).expect("each line is a case");
         let workspace = Workspace::open(Path::new(&case.root)).expect("the root is a directory");
         let code = CodeBase::new(Arc::new(workspace));
-        for (index, variant) in variants.iter().enumerate() {
+        for (variant, reciprocals) in variants.iter().zip(&mut of_variants) {
             let place = first_right(&code, &case, variant);
-            let sums = sums.entry((index, case.half.clone())).or_default();
-            sums.cases += 1.0;
-            sums.reciprocal += place.map_or(0.0, |place| 1.0 / (place as f64 + 1.0));
-            sums.first += f64::from(u8::from(place == Some(0)));
+            let reciprocal = place.map_or(0.0, |place| 1.0 / (place as f64 + 1.0));
+            reciprocals.entry(case.half.clone()).or_default().push(reciprocal);
         }
         println!(".");
     }
-    println!("| without | tuned half | judged half |\n|---|---|---|");
-    for (index, variant) in variants.iter().enumerate() {
+    println!("| without | tuned half | judged half | lost on both |\n|---|---|---|---|");
+    let all = of_variants.first().cloned().unwrap_or_default();
+    for (variant, reciprocals) in variants.iter().zip(&of_variants) {
         let shown = |half: &str| {
-            let one = sums.get(&(index, half.to_owned())).copied().unwrap_or_default();
-            let count = one.cases.max(1.0);
-            format!("{:.3}; {:.2}", one.reciprocal / count, one.first / count)
+            let values = reciprocals.get(half).map_or(&[][..], Vec::as_slice);
+            let first = values.iter().filter(|value| **value == 1.0).count() as f64;
+            format!("{:.3}; {:.2}", mean(values), first / values.len().max(1) as f64)
         };
-        println!("| {} | {} | {} |", variant.name, shown("tune"), shown("judge"));
+        println!(
+            "| {} | {} | {} | {} |",
+            variant.name,
+            shown("tune"),
+            shown("judge"),
+            lost(&all, reciprocals)
+        );
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// How much smaller the mean is than with all weights, and how far that may be off by chance: the
+/// 95 % interval of the differences case by case.
+fn lost(all: &Reciprocals, without: &Reciprocals) -> String {
+    let pairs = all.values().flatten().zip(without.values().flatten());
+    let differences: Vec<f64> = pairs.map(|(all, without)| all - without).collect();
+    let mean_lost = mean(&differences);
+    let squares: Vec<f64> =
+        differences.iter().map(|lost| (lost - mean_lost) * (lost - mean_lost)).collect();
+    let deviation = (mean(&squares) / differences.len().max(1) as f64).sqrt();
+    format!("{mean_lost:.3} ± {:.3}", 1.96 * deviation)
 }
 
 /// The place of the first right file, from 0.

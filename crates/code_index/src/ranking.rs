@@ -16,6 +16,7 @@ mod scan;
 mod score;
 mod snippet;
 mod standing;
+mod starts;
 mod synonyms;
 mod tokens;
 mod weights;
@@ -35,7 +36,7 @@ use in_path::InPath;
 use nominees::Nominees;
 use question::{AsksFor, Question};
 use scan::{Findings, Scanner};
-use score::{FileFindings, Scoring};
+use score::{AllFiles, FileFindings, Scoring};
 pub use snippet::Snippet;
 use snippet::snippet;
 use standing::Standing;
@@ -148,12 +149,13 @@ pub fn search_ranked(
     let nominees = nominated.as_ref().map(|(nominees, _)| nominees);
     let unread = nominees.filter(|nominees| nominees.has_unread());
     let total = unread.map_or(files.len(), Nominees::count) as u64;
-    let having = nominees.map(|nominees| nominees.having(&files));
+    let known = nominees.map(|nominees| nominees.all_files(&files));
+    let known = known.unwrap_or_else(|| AllFiles::counted(scanner.terms.len(), &files));
     let words_left_out = question.left_out;
     let mut ranked =
         RankedFiles { files_searched: all, total, words_left_out, walk, ..RankedFiles::default() };
     ranked.too_large = (too_large.len() as u64, too_large.into_iter().take(MAX_NAMED).collect());
-    let scoring = Scoring::new(query.weights, &scanner.terms, &files, all, having.as_deref());
+    let scoring = Scoring::new(query.weights, &scanner.terms, all, &known);
     for (score, path) in best_files(&scoring, files, scope.max_results) {
         if cancel() {
             ranked.walk.cancelled = true;
@@ -187,7 +189,8 @@ fn nominees(
     }
     let mut nominees = Nominees::new(scanner.terms.len(), telling);
     let report = code.list_with_plans(&plans, scope, &mut |path, terms| {
-        let is_named = scanner.hits(path).next().is_some();
+        let mut is_named = false;
+        scanner.each_hit(path, |_| is_named = true);
         let name_terms = if is_named { InPath::new(scanner, path).name_terms() } else { 0 };
         nominees.add(terms, name_terms, || RelPath::from_bytes(path).ok());
     })?;

@@ -45,7 +45,7 @@ const FIRST: f64 = 0.45;
 /// queries about larger trees, each of them when its time is over.
 const QUICK_CASES: usize = 4;
 /// For a new list: cases of each repository, and the commits that they are spread over.
-const CHOSEN: usize = 24;
+const CHOSEN: usize = 48;
 const CHOSEN_FROM: usize = 1200;
 
 /// Figures by ranker, for one repository.

@@ -55,6 +55,12 @@ pub(super) fn begins_between(text: &[u8], from: usize, to: usize) -> bool {
 /// Whether the line that starts at `start` begins a block: not deep, and after a blank line or the
 /// end of another block.
 fn begins_at(text: &[u8], start: usize) -> bool {
+    // Most lines are deep, which their first bytes tell.
+    let rest = text.get(start..).unwrap_or_default();
+    let deep = rest.len().min(MAX_INDENT + 1);
+    if rest[..deep].iter().all(|byte| *byte == b' ') {
+        return false;
+    }
     let line = line_at(text, start);
     let Some(indent) = indent(line).filter(|indent| *indent <= MAX_INDENT) else { return false };
     let before = &text[..start.saturating_sub(1)];

@@ -86,12 +86,16 @@ pub(super) fn is_definition(text: &[u8], at: usize) -> bool {
     if KEYWORDS.contains(&last) {
         return true;
     }
-    let rest = &text[end..text.len().min(end + MAX_LINE)];
-    let rest = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
     let is_indented = text[start..name].first().is_some_and(u8::is_ascii_whitespace);
     if KEYWORDS_OF_VARIABLES.contains(&last) {
         return !is_indented;
     }
+    let rest = &text[end..text.len().min(end + MAX_LINE)];
+    let follows = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+    if last != b"mod" && !matches!(follows, Some(b'(' | b'=')) {
+        return false;
+    }
+    let rest = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
     // `mod name {`, but not `mod name;`, which says that the definition is elsewhere.
     if last == b"mod" {
         return !rest.trim_ascii_end().ends_with(b";");

@@ -28,14 +28,14 @@ impl InPath {
         let none = vec![0.0; scanner.terms.len()];
         let mut found = InPath { in_directories: none.clone(), in_name: none, name_share: 0.0 };
         let mut asked_for = BTreeSet::new();
-        for hit in scanner.hits(&path[..stem]) {
+        scanner.each_hit(&path[..stem], |hit| {
             let is_name = hit.start >= name;
             let field = if is_name { &mut found.in_name } else { &mut found.in_directories };
             field[hit.term] = hit.quality.max(field[hit.term]);
             if is_name && hit.quality >= CLEAR && scanner.terms[hit.term].is_needed {
                 asked_for.insert(hit.start);
             }
-        }
+        });
         let parts = count_parts(&path[name..stem]).max(1);
         found.name_share = asked_for.len().min(parts) as f32 / parts as f32;
         found

@@ -3,18 +3,23 @@
 //! A query has common words, and a large project has them in most of its files. Reading all of those
 //! would take longer with every file of the project, so only the most promising are read: those that
 //! can have the rarest terms. How common a term is, the index tells for all files. It knows letters and
-//! not words, so that the files it names may turn out to have none; then the next ones are read.
+//! not words, so that the files it names may turn out to have none; then the next ones are read. How
+//! many of those that are not read have the word is known from a sample: the promising ones have it more
+//! often than the others, and a term would seem more common than it is.
 //!
 //! Of some files an index knows nothing, as of those that were written since. They are read whatever
 //! their number: to guess what they have would make the answer depend on how old the index is.
 
 use workspace::RelPath;
 
-use super::score::{FileFindings, rarity};
+use super::score::{AllFiles, FileFindings, rarity};
 
 /// Files that are read at once, so that the work is bounded in a project of any size where enough of
 /// them answer. The bench compares the answers with those after reading every file.
-pub(super) const MAX_READ: usize = 1024;
+pub(super) const MAX_READ: usize = 896;
+
+/// How many of these are a sample of the others.
+const SAMPLED: usize = 128;
 
 /// Files of which it is asked what they are, so that tests and prose do not take the places of code.
 const MAX_JUDGED: usize = 2 * MAX_READ;
@@ -32,7 +37,8 @@ pub(super) struct Nominee {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nominees {
     unread: Vec<Nominee>,
-    read: Vec<Nominee>,
+    promising: Vec<Nominee>,
+    sampled: Vec<Nominee>,
     /// Files of which nothing is known, until they are read.
     unknown: Vec<RelPath>,
     /// How many of those turned out to answer, and per term, to have it.
@@ -79,7 +85,7 @@ impl Nominees {
 
     /// How many files may answer, also those that are not promising enough to be read.
     pub(super) fn count(&self) -> usize {
-        self.unread.len() + self.read.len() + self.unknown_count
+        self.unread.len() + self.promising.len() + self.sampled.len() + self.unknown_count
     }
 
     /// The files of which nothing is known, in path order. They are to be read before the promising
@@ -105,8 +111,8 @@ impl Nominees {
         !self.unread.is_empty()
     }
 
-    /// The most promising files of those that were not taken yet, at most [`MAX_READ`], in path order.
-    /// `weights` are those of the terms; `factor` says what a match in a file is worth.
+    /// The most promising files of those that were not taken yet, and a sample of the others, at most
+    /// [`MAX_READ`], in path order. `weights` are those of the terms; `factor` says what a match in a file is worth.
     pub(super) fn take_most_promising(
         &mut self,
         weights: &[f32],
@@ -123,46 +129,117 @@ impl Nominees {
         };
         let mut order: Vec<(f32, usize)> =
             self.unread.iter().enumerate().map(|(at, file)| (promise(file), at)).collect();
-        if order.len() > MAX_READ {
+        let are_all = order.len() <= MAX_READ;
+        if !are_all {
             keep_best(&mut order, MAX_JUDGED);
             for (value, at) in &mut order {
                 *value *= factor(&self.unread[*at].path);
             }
-            keep_best(&mut order, MAX_READ);
+            keep_best(&mut order, MAX_READ - SAMPLED);
         }
-        let mut is_taken = vec![false; self.unread.len()];
-        order.iter().for_each(|(_, at)| is_taken[*at] = true);
-        let all = std::mem::take(&mut self.unread).into_iter().zip(is_taken);
-        let (taken, rest): (Vec<_>, Vec<_>) = all.partition(|(_, is_taken)| *is_taken);
-        self.unread = rest.into_iter().map(|(file, _)| file).collect();
-        let mut paths: Vec<RelPath> = taken.iter().map(|(file, _)| file.path.clone()).collect();
+        let mut kinds = vec![Kind::Unread; self.unread.len()];
+        order.iter().for_each(|(_, at)| kinds[*at] = Kind::Promising);
+        if !are_all {
+            let is_other = |at: &usize| kinds[*at] == Kind::Unread;
+            let others: Vec<usize> = (0..kinds.len()).filter(is_other).collect();
+            spread(&others, SAMPLED).for_each(|at| kinds[at] = Kind::Sampled);
+        }
+        let mut paths = Vec::new();
+        for (file, kind) in std::mem::take(&mut self.unread).into_iter().zip(kinds) {
+            let place = match kind {
+                Kind::Unread => &mut self.unread,
+                Kind::Promising => &mut self.promising,
+                Kind::Sampled => &mut self.sampled,
+            };
+            if kind != Kind::Unread {
+                paths.push(file.path.clone());
+            }
+            place.push(file);
+        }
         paths.sort_unstable();
-        self.read.extend(taken.into_iter().map(|(file, _)| file));
         paths
     }
 
-    /// Per term, how many files have it as a word: counted in `found` if every file that can have it was
-    /// read, else those that can have it, less the share of the files read that turned out not to, and
-    /// those of which nothing was known. `found` is what was found in the files read, in path order.
-    pub(super) fn having(&self, found: &[FileFindings]) -> Vec<f32> {
+    /// What is known of all files: what was counted in those that were read, and of the others what the
+    /// sample says. `found` is what was found in the files read, in path order.
+    pub(super) fn all_files(&self, found: &[FileFindings]) -> AllFiles {
+        AllFiles { having: self.having(found), average_length: self.average_length(found) }
+    }
+
+    /// The average length of the files that have any of the terms. The promising ones are longer than the
+    /// others.
+    fn average_length(&self, found: &[FileFindings]) -> f32 {
+        let sampled = self.sampled.iter().filter_map(|file| findings_of(file, found));
+        let (sample, sample_length) = lengths(sampled);
+        let (read, read_length) = lengths(found.iter());
+        let share = sample / (self.sampled.len() as f32).max(1.0);
+        let unread = self.unread.len() as f32 * share;
+        (read_length + unread * sample_length / sample.max(1.0)) / (read + unread).max(1.0)
+    }
+
+    /// Per term, how many files have it as a word.
+    fn having(&self, found: &[FileFindings]) -> Vec<f32> {
         let is_counted = |term: usize| !self.has_unread() && self.telling & (1 << term) != 0;
         let having = |term: usize| {
             if is_counted(term) {
                 return found.iter().filter(|file| file.has(term)).count() as f32;
             }
-            let (mut can, mut has) = (0.0_f32, 0.0_f32);
-            for file in &self.read {
-                if (file.terms | file.name_terms) & (1 << term) != 0 {
-                    can += 1.0;
-                    let at = found.binary_search_by(|found| found.path.cmp(&file.path));
-                    has += f32::from(u8::from(at.is_ok_and(|at| found[at].has(term))));
-                }
-            }
-            let share = if can > 0.0 { has / can } else { 1.0 };
-            self.can_have[term] * share + self.unknown_having[term]
+            let promising = Tally::of(term, &self.promising, found);
+            let sampled = Tally::of(term, &self.sampled, found);
+            // A sample that cannot have the term says nothing, and a small one little.
+            let prior = if promising.can > 0.0 { promising.has / promising.can } else { 1.0 };
+            let share = (sampled.has + prior) / (sampled.can + 1.0);
+            let unread = self.can_have[term] - promising.can - sampled.can;
+            promising.has + sampled.has + unread * share + self.unknown_having[term]
         };
         (0..self.can_have.len()).map(having).collect()
     }
+}
+
+/// What becomes of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Unread,
+    Promising,
+    Sampled,
+}
+
+/// How many of some files can have a term, and how many do.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    can: f32,
+    has: f32,
+}
+
+impl Tally {
+    fn of(term: usize, files: &[Nominee], found: &[FileFindings]) -> Tally {
+        let mut tally = Tally::default();
+        for file in files {
+            if (file.terms | file.name_terms) & (1 << term) != 0 {
+                tally.can += 1.0;
+                let has = findings_of(file, found).is_some_and(|found| found.has(term));
+                tally.has += f32::from(u8::from(has));
+            }
+        }
+        tally
+    }
+}
+
+/// What was found in a file, if anything was. `found` is in path order.
+fn findings_of<'a>(file: &Nominee, found: &'a [FileFindings]) -> Option<&'a FileFindings> {
+    let at = found.binary_search_by(|found| found.path.cmp(&file.path)).ok()?;
+    found.get(at)
+}
+
+/// How many files there are, and how long they are together.
+fn lengths<'a>(files: impl Iterator<Item = &'a FileFindings>) -> (f32, f32) {
+    files.fold((0.0, 0.0), |(count, length), file| (count + 1.0, length + file.length as f32))
+}
+
+/// At most `count` of them, at equal distances.
+fn spread(all: &[usize], count: usize) -> impl Iterator<Item = usize> {
+    let count = count.min(all.len());
+    (0..count).map(move |index| all[index * all.len() / count])
 }
 
 /// The sum over the terms of a set.
@@ -187,6 +264,11 @@ fn keep_best(order: &mut Vec<(f32, usize)>, count: usize) {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::in_path::InPath;
+    use super::super::question::Question;
+    use super::super::scan::Scanner;
+    use super::super::standing::Standing;
+    use super::super::weights::RankingWeights;
     use super::*;
 
     fn nominees(files: &[(u32, u32)], telling: u32) -> Nominees {
@@ -209,6 +291,10 @@ mod tests {
         assert!(chosen.is_sorted());
         let last: Vec<String> = chosen.iter().rev().take(2).map(RelPath::to_text).collect();
         assert_eq!(last, [format!("{:05}", 2 * MAX_READ - 1), format!("{:05}", 2 * MAX_READ - 2)]);
+        assert_eq!(
+            (nominees.promising.len(), nominees.sampled.len()),
+            (MAX_READ - SAMPLED, SAMPLED)
+        );
         assert!(nominees.has_unread());
         let others = nominees.take_most_promising(&[1.0; 3], |_| 1.0);
         assert!(others.len() == MAX_READ && others.iter().all(|path| !chosen.contains(path)));
@@ -221,7 +307,37 @@ mod tests {
         let is_late = |path: &RelPath| path.to_text() >= format!("{MAX_READ:05}");
         let factor = |path: &RelPath| if is_late(path) { 1.0 } else { 0.2 };
         let chosen = nominees(&files, 0b001).take_most_promising(&[1.0; 3], factor);
-        assert!(chosen.iter().all(is_late), "{chosen:?}");
+        let early = chosen.iter().filter(|path| !is_late(path)).count();
+        assert!(0 < early && early < SAMPLED, "only of the sample: {early}");
+    }
+
+    #[test]
+    fn how_common_a_term_is_is_told_by_the_sample_and_not_by_the_promising() {
+        // Whoever has the rare term has the common one, and of the others every fourth.
+        let mut files = vec![(0b011, 0); MAX_READ - SAMPLED];
+        files.resize(9 * MAX_READ, (0b001, 0));
+        let mut nominees = nominees(&files, 0b011);
+        let read = nominees.take_most_promising(&[1.0; 3], |_| 1.0);
+        let number = |path: &RelPath| path.to_text().parse::<usize>().unwrap();
+        let has = |path: &&RelPath| number(path) < MAX_READ || number(path).is_multiple_of(4);
+        let found: Vec<FileFindings> = read.iter().filter(has).map(with_the_first_term).collect();
+        let known = nominees.all_files(&found);
+        assert_eq!(known.average_length, 4.0);
+        let having = known.having[0];
+        let expected = (files.len() - MAX_READ) as f32 / 4.0 + MAX_READ as f32;
+        assert!((having / expected - 1.0).abs() < 0.1, "{having} for {expected}");
+    }
+
+    fn with_the_first_term(path: &RelPath) -> FileFindings {
+        let question = Question::new("term other third", false, &RankingWeights::default());
+        let scanner = Scanner::new(&question).unwrap();
+        FileFindings {
+            path: path.clone(),
+            length: 4,
+            standing: Standing::of(path.as_bytes(), b"term", &question.asks_for),
+            body: scanner.scan(b"term").unwrap(),
+            in_path: InPath::new(&scanner, path.as_bytes()),
+        }
     }
 
     #[test]
@@ -229,7 +345,7 @@ mod tests {
         let mut nominees = nominees(&[(0b100, 0), (0b101, 0), (0b100, 0b100), (0, 0)], 0b011);
         assert_eq!((nominees.count(), nominees.all), (2, 4.0));
         assert_eq!(nominees.take_most_promising(&[1.0; 3], |_| 1.0).len(), 2);
-        assert_eq!(nominees.having(&[]), [0.0, 0.0, 0.0]);
+        assert_eq!(nominees.all_files(&[]).having, [0.0, 0.0, 0.0]);
     }
 
     #[test]
@@ -257,7 +373,7 @@ mod tests {
             prop_assert!(chosen.len() <= MAX_READ);
             let is_chosen = |at: usize| chosen.binary_search(&RelPath::parse(&format!("{at:05}")).unwrap()).is_ok();
             let all_terms = sets.iter().filter(|set| **set == 0b111).count();
-            if all_terms <= MAX_READ {
+            if all_terms <= MAX_READ - SAMPLED {
                 prop_assert!((0..sets.len()).filter(|at| sets[*at] == 0b111).all(is_chosen));
             }
         }

@@ -324,6 +324,12 @@ fn word_term(word: &str, natural: bool, weights: &RankingWeights) -> Term {
         weight,
     };
     let mut forms = vec![form(word, 1.0)];
+    let capitals = with_capitals(&forms[0].text).into_iter();
+    forms.extend(capitals.map(|text| Form {
+        kind: FormKind::Stem { word: text.clone() },
+        text,
+        weight: 1.0,
+    }));
     if natural {
         forms.extend(synonyms(word).into_iter().map(|other| form(other, SYNONYM)));
     }
@@ -331,6 +337,21 @@ fn word_term(word: &str, natural: bool, weights: &RankingWeights) -> Term {
     let is_weak = WEAK_WORDS.iter().any(|weak| is_form_of(&lower, weak));
     let weight = if is_weak { weights.weak_word } else { 1.0 };
     Term { weight, is_needed: true, forms }
+}
+
+/// A word in small letters with capitals beyond ASCII, where case counts: at its beginning, and everywhere.
+fn with_capitals(word: &str) -> Vec<String> {
+    let capital = |letter: char| {
+        let mut upper = letter.to_uppercase();
+        let single = upper.next().filter(|_| upper.next().is_none() && !letter.is_ascii());
+        single.unwrap_or(letter)
+    };
+    let mut letters = word.chars();
+    let first: String = letters.next().map(capital).into_iter().chain(letters).collect();
+    let mut spellings = vec![first, word.chars().map(capital).collect()];
+    spellings.dedup();
+    spellings.retain(|spelling| spelling != word);
+    spellings
 }
 
 /// Whether a word is `base` or a form of it as a verb or noun. Stems would be too much: a provider is
@@ -388,6 +409,20 @@ mod tests {
         ];
         for (query, expected) in table {
             assert_eq!(texts(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn capitals_beyond_ascii_are_spellings_of_their_own() {
+        for (word, expected) in [
+            ("über", &["Über"][..]),
+            ("größe", &["grÖße"]),
+            ("éléphant", &["Éléphant", "ÉlÉphant"]),
+            ("война", &["Война", "ВОЙНА"]),
+            ("word", &[]),
+            ("検索", &[]),
+        ] {
+            assert_eq!(with_capitals(word), expected, "{word}");
         }
     }
 

@@ -1,11 +1,12 @@
 //! One pass over a text: which terms are in it, how well, and how close together.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
 use super::blocks::begins_between;
 use super::definition::is_definition;
 use super::question::{Form, FormKind, MAX_TERMS, Question, Term};
-use super::words::{begins_part, is_ending, is_identifier, part_end};
+use super::starts::Starts;
+use super::words::{
+    begins_part, follows_separator, is_ending, is_identifier, is_separator, part_end,
+};
 use crate::index::TrigramPlan;
 
 /// A hit that begins a longer word, as `auth` in `author`.
@@ -18,14 +19,15 @@ const PART: f32 = 0.8;
 const OTHER_CASE: f32 = 0.7;
 /// Hits from this quality on make a file one that has the term.
 pub(super) const CLEAR: f32 = 0.5;
+/// Hits of one term in a text that are looked at. So many say as much as any number, and a text of
+/// nothing but hits takes no longer than another.
+const MAX_HITS: u16 = 4096;
 /// Terms shorter than this are not looked for at the beginning of longer words.
 const MIN_BEGINNING: usize = 4;
 
 /// Finds the terms of a question in texts.
 pub(super) struct Scanner {
-    automaton: AhoCorasick,
-    /// For each form of the automaton, its term and its place among the term's forms.
-    forms: Vec<(usize, usize)>,
+    starts: Starts,
     pub(super) terms: Vec<Term>,
 }
 
@@ -88,25 +90,12 @@ impl Scanner {
     /// `None` if there is nothing to look for.
     pub(super) fn new(question: &Question) -> Option<Scanner> {
         let terms = question.terms.clone();
-        let mut forms = Vec::new();
-        let mut texts = Vec::new();
-        for (index, term) in terms.iter().enumerate() {
-            for (place, form) in term.forms.iter().enumerate() {
-                forms.push((index, place));
-                texts.push(form.text.as_str());
-            }
-        }
-        if texts.is_empty() {
-            return None;
-        }
-        // Deterministic automata are the fastest; queries are far too small for their size to matter.
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(texts)
-            .ok()?;
-        Some(Scanner { automaton, forms, terms })
+        let forms = terms.iter().enumerate().flat_map(|(index, term)| {
+            let forms = term.forms.iter().enumerate();
+            forms.map(move |(place, form)| ((index, place), form.text.as_str()))
+        });
+        let starts = Starts::new(forms);
+        (!terms.is_empty()).then_some(Scanner { starts, terms })
     }
 
     /// Per term, the plan for texts that can have it.
@@ -116,15 +105,30 @@ impl Scanner {
         self.terms.iter().map(of_term).collect()
     }
 
-    /// All hits in a text, in the order of their ends.
-    pub(super) fn hits<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = TermHit> + 'a {
-        self.automaton.find_overlapping_iter(text).filter_map(|found| {
-            let (term, place) = self.forms[found.pattern().as_usize()];
-            let form = &self.terms[term].forms[place];
-            let quality = quality(form, text, found.start(), found.end())?;
-            let is_definition = quality >= CLEAR && is_definition(text, found.start());
-            Some(TermHit { term, start: found.start(), quality, is_definition })
-        })
+    /// Calls `visit` with all hits in a text, in the order of their starts.
+    pub(super) fn each_hit(&self, text: &[u8], mut visit: impl FnMut(TermHit)) {
+        let mut hits = [0_u16; MAX_TERMS];
+        self.starts.each_place(text, |start, forms| {
+            // What is looked for is never in the middle of a part.
+            if !begins_part(text, start) {
+                return;
+            }
+            for &(term, place) in forms {
+                if hits[term] == MAX_HITS {
+                    continue;
+                }
+                let form = &self.terms[term].forms[place];
+                let end = start + form.text.len();
+                let is_here = |there: &[u8]| there.eq_ignore_ascii_case(form.text.as_bytes());
+                if text.get(start..end).is_some_and(is_here)
+                    && let Some(quality) = quality(form, text, start, end)
+                {
+                    let is_definition = quality >= CLEAR && is_definition(text, start);
+                    hits[term] += 1;
+                    visit(TermHit { term, start, quality, is_definition });
+                }
+            }
+        });
     }
 
     /// What `text` has of the terms; `None` if nothing.
@@ -134,14 +138,14 @@ impl Scanner {
         let mut latest = 0;
         let mut counts = [0_u8; MAX_TERMS];
         let mut terms = 0_u32;
-        for hit in self.hits(text) {
+        self.each_hit(text, |hit| {
             let findings = findings.get_or_insert_with(|| Findings::nothing(count));
             findings.hits[hit.term] += hit.quality;
             if hit.is_definition {
                 findings.definitions[hit.term] += hit.quality;
             }
             if hit.quality < CLEAR {
-                continue;
+                return;
             }
             if terms != 0 && begins_between(text, latest, hit.start) {
                 findings.blocks.push(&mut counts, &mut terms);
@@ -149,7 +153,7 @@ impl Scanner {
             latest = latest.max(hit.start);
             counts[hit.term] = counts[hit.term].saturating_add(1);
             terms |= 1 << hit.term;
-        }
+        });
         if let Some(findings) = findings.as_mut().filter(|_| terms != 0) {
             findings.blocks.push(&mut counts, &mut terms);
         }
@@ -157,13 +161,13 @@ impl Scanner {
     }
 }
 
-/// How well the text from `start` to `end` is what `form` means; `None` if it is something else.
+/// How well the text from `start`, where a part begins, to `end` is what `form` means; `None` if it is
+/// something else.
 fn quality(form: &Form, text: &[u8], start: usize, end: usize) -> Option<f32> {
-    let begins = begins_part(text, start);
     match &form.kind {
         FormKind::Compound { exactly } => {
             let ends = text.get(end).is_none_or(|_| part_end(text, end) == end);
-            if !begins || !ends {
+            if !ends {
                 return None;
             }
             let is_exact =
@@ -172,9 +176,6 @@ fn quality(form: &Form, text: &[u8], start: usize, end: usize) -> Option<f32> {
             Some(form.weight * case * alone(text, start, end))
         }
         FormKind::Stem { word } => {
-            if !begins {
-                return None;
-            }
             let part_end = part_end(text, end);
             let rest = &text[end..part_end];
             if !is_ending(rest, text[end - 1]) {
@@ -189,8 +190,8 @@ fn quality(form: &Form, text: &[u8], start: usize, end: usize) -> Option<f32> {
 
 /// 1 for an identifier of its own, less for a part of a larger one.
 fn alone(text: &[u8], start: usize, end: usize) -> f32 {
-    let is_part = start > 0 && is_identifier(text[start - 1])
-        || text.get(end).is_some_and(|&byte| is_identifier(byte));
+    let is_part = start > 0 && is_identifier(text[start - 1]) && !follows_separator(text, start)
+        || text.get(end).is_some_and(|&byte| is_identifier(byte)) && !is_separator(text, end);
     if is_part { PART } else { 1.0 }
 }
 
@@ -233,6 +234,52 @@ mod tests {
             assert!(first_quality(query, text) >= CLEAR, "{query} in {text}");
         }
         assert_eq!(first_quality("検索", "検査と索引"), 0.0);
+    }
+
+    #[test]
+    fn punctuation_beyond_ascii_is_no_part_of_a_word() {
+        for text in [
+            "\u{FEFF}word",
+            "“word”",
+            "‘word’",
+            "«word»",
+            "see—word",
+            "word…",
+            "a→word→b",
+            "•word",
+            "a\u{A0}word",
+            "a\u{200B}word",
+            "，word。",
+            "🦀word",
+            "x≤word",
+            "§word",
+            "\u{202E}word",
+        ] {
+            assert_eq!(first_quality("word", text), 1.0, "{text}");
+        }
+        for text in ["éword", "wordé", "\u{200D}word", "d\u{F7}word"] {
+            let is_letter = !text.contains('\u{F7}');
+            assert_eq!(first_quality("word", text) < CLEAR, is_letter, "{text}");
+        }
+        let mut latin = b"d\xE9".to_vec();
+        latin.extend(b"word");
+        assert!(scanner("word").scan(&latin).is_none(), "a letter in Latin-1");
+    }
+
+    #[test]
+    fn words_with_capitals_beyond_ascii_are_found_in_any_case() {
+        for (query, text) in
+            [("Über", "Über"), ("über", "ÜBER"), ("Größe", "GRÖßE"), ("война", "Война и мир")]
+        {
+            assert!(first_quality(query, text) >= CLEAR, "{query} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_nothing_but_hits_is_looked_at_to_a_limit() {
+        let text = "alpha ".repeat(3 * usize::from(MAX_HITS)) + "beta";
+        let findings = scanner("alpha beta").scan(text.as_bytes()).unwrap();
+        assert_eq!(findings.hits[..2], [f32::from(MAX_HITS), 1.0]);
     }
 
     #[test]

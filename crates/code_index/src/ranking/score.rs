@@ -42,33 +42,47 @@ pub(super) struct Scoring {
     average_length: f32,
 }
 
+/// What is known of the files that may answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct AllFiles {
+    /// Per term, how many files have it.
+    pub(super) having: Vec<f32>,
+    /// Of those that have any of the terms.
+    pub(super) average_length: f32,
+}
+
+impl AllFiles {
+    /// Counted in the files that have anything, which are all of them.
+    pub(super) fn counted(terms: usize, files: &[FileFindings]) -> AllFiles {
+        let having = |term: usize| files.iter().filter(|file| file.has(term)).count() as f32;
+        let length: f32 = files.iter().map(|file| file.length as f32).sum();
+        AllFiles {
+            having: (0..terms).map(having).collect(),
+            average_length: length / files.len().max(1) as f32,
+        }
+    }
+}
+
 /// What it says that a file has a term which `having` of `all` files have.
 pub(super) fn rarity(all: f32, having: f32) -> f32 {
     (1.0 + (all - having + 0.5).max(0.0) / (having + 0.5)).ln()
 }
 
 impl Scoring {
-    /// `having` says how many of `all` files have each term, as far as that is not to be counted in
-    /// `files`.
+    /// Of `all` files, of which `known` says more.
     pub(super) fn new(
         weights: RankingWeights,
         terms: &[Term],
-        files: &[FileFindings],
         all: u64,
-        having: Option<&[f32]>,
+        known: &AllFiles,
     ) -> Scoring {
-        let all = all.max(files.len() as u64) as f32;
-        let rarity_of = |(index, term): (usize, &Term)| {
-            let counted = || files.iter().filter(|file| file.has(index)).count() as f32;
-            let having = having.map_or_else(counted, |having| having[index]);
-            term.weight * rarity(all, having)
-        };
+        let rarity_of =
+            |(index, term): (usize, &Term)| term.weight * rarity(all as f32, known.having[index]);
         let rarity: Vec<f32> = terms.iter().enumerate().map(rarity_of).collect();
         let is_needed = |index: &usize| terms[*index].is_needed;
         let needed = (0..terms.len()).filter(is_needed).fold(0, |set, index| set | 1 << index);
         let needed_rarity = (0..terms.len()).filter(is_needed).map(|index| rarity[index]).sum();
-        let lengths: f32 = files.iter().map(|file| file.length as f32).sum();
-        let average_length = (lengths / files.len().max(1) as f32).max(1.0);
+        let average_length = known.average_length.max(1.0);
         Scoring { rarity, weights, needed, needed_rarity, average_length }
     }
 
@@ -147,7 +161,8 @@ mod tests {
                 in_path: InPath::new(&scanner, path.as_bytes()),
             })
             .collect();
-        let scoring = Scoring::new(weights, &scanner.terms, &found, found.len() as u64, None);
+        let known = AllFiles::counted(scanner.terms.len(), &found);
+        let scoring = Scoring::new(weights, &scanner.terms, found.len() as u64, &known);
         found.iter().map(|file| scoring.score(file)).collect()
     }
 

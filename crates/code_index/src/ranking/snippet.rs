@@ -39,7 +39,7 @@ pub(super) fn snippet(
     let mut by_line: BTreeMap<usize, Vec<f32>> = BTreeMap::new();
     // Per line, its best hit: what it is worth and where it is. A line that is too long is shown there.
     let mut focus: BTreeMap<usize, (f32, usize)> = BTreeMap::new();
-    for hit in scanner.hits(text) {
+    scanner.each_hit(text, |hit| {
         let kind = if hit.is_definition { DEFINITION } else { 1.0 };
         let worth = rarity[hit.term] * hit.quality * kind;
         let number = line_of(hit.start);
@@ -49,7 +49,7 @@ pub(super) fn snippet(
         if worth > known.0 {
             *known = (worth, hit.start);
         }
-    }
+    });
     let height = height.max(1);
     // One line of context comes before the first hit.
     let lead = usize::from(height > 2);

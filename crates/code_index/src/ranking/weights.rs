@@ -31,15 +31,15 @@ pub struct RankingWeights {
 impl Default for RankingWeights {
     fn default() -> RankingWeights {
         RankingWeights {
-            saturation: 2.0,
-            length: 0.45,
-            definition: 1.2,
-            file_name: 2.0,
-            block: 0.4,
-            coverage: 0.5,
+            saturation: 12.0,
+            length: 0.3,
+            definition: 0.8,
+            file_name: 1.75,
+            block: 0.8,
+            coverage: 0.4,
             weak_word: 0.5,
-            identifier: 2.0,
-            neighbours: 1.0,
+            identifier: 1.5,
+            neighbours: 0.75,
             test: 0.4,
             behind_code: 0.2,
         }

@@ -38,7 +38,8 @@ pub(super) fn count_parts(text: &[u8]) -> usize {
     (0..text.len()).filter(begins).count()
 }
 
-/// Whether a byte belongs to a word. Bytes beyond ASCII do: they are letters more often than not.
+/// Whether a byte belongs to a word. Bytes beyond ASCII do: they are letters more often than not. For
+/// the others see [`is_separator`].
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80
 }
@@ -56,6 +57,9 @@ pub(super) fn begins_part(text: &[u8], at: usize) -> bool {
         return true;
     }
     let Some(&here) = text.get(at) else { return true };
+    if before >= 0x80 && follows_separator(text, at) {
+        return true;
+    }
     if is_unspaced(text, at)
         || before >= 0x80 && !is_continuation(here) && follows_unspaced(text, at)
     {
@@ -87,8 +91,40 @@ pub(super) fn is_unspaced(text: &[u8], at: usize) -> bool {
 
 /// Whether the character before `at` is of such a script.
 fn follows_unspaced(text: &[u8], at: usize) -> bool {
-    let lead = (at.saturating_sub(4)..at).rev().find(|at| !is_continuation(text[*at]));
-    lead.is_some_and(|lead| is_unspaced(text, lead))
+    lead_before(text, at).is_some_and(|lead| is_unspaced(text, lead))
+}
+
+/// Where the character before `at` begins.
+fn lead_before(text: &[u8], at: usize) -> Option<usize> {
+    (at.saturating_sub(4)..at).rev().find(|at| !is_continuation(text[*at]))
+}
+
+/// Whether the character before `at` is a separator.
+pub(super) fn follows_separator(text: &[u8], at: usize) -> bool {
+    lead_before(text, at).is_some_and(|lead| is_separator(&text[..at], lead))
+}
+
+/// Whether a character beyond ASCII begins at `at` that does not belong to a word: a quotation mark, a dash, an
+/// arrow, a mark of the byte order and the like. Joiners, which stand within words, are none.
+pub(super) fn is_separator(text: &[u8], at: usize) -> bool {
+    let length = match text.get(at) {
+        Some(0xC2..=0xC3) => 2,
+        Some(0xE2 | 0xE3 | 0xEF) => 3,
+        Some(0xF0) => 4,
+        _ => return false,
+    };
+    let character = text.get(at..at + length).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let Some(character) = character.and_then(|text| text.chars().next()) else { return false };
+    let is_latin_letter = matches!(character, 'ª' | 'µ' | 'º');
+    !is_latin_letter
+        && matches!(character,
+            '\u{80}'..='\u{BF}' | '×' | '÷'
+            | '\u{2000}'..='\u{200B}' | '\u{200E}'..='\u{206F}'
+            | '\u{2190}'..='\u{2BFF}'
+            | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}' | '\u{3030}'
+            | '\u{FEFF}' | '\u{FF01}'..='\u{FF0F}' | '\u{FF1A}'..='\u{FF20}'
+            | '\u{FF3B}'..='\u{FF40}' | '\u{FF5B}'..='\u{FF65}'
+            | '\u{1F000}'..='\u{1FAFF}')
 }
 
 /// Whether a byte of UTF-8 continues a character.
@@ -98,7 +134,10 @@ fn is_continuation(byte: u8) -> bool {
 
 /// Where the part of an identifier that holds `at` ends.
 pub(super) fn part_end(text: &[u8], at: usize) -> usize {
-    let ends = |at: &usize| !is_word(text[*at]) || begins_part(text, *at);
+    let ends = |at: &usize| {
+        let byte = text[*at];
+        !is_word(byte) || begins_part(text, *at) || byte >= 0x80 && is_separator(text, *at)
+    };
     (at..text.len()).find(ends).unwrap_or(text.len())
 }
 

@@ -49,7 +49,10 @@ async fn an_identifier_is_found_where_it_is_defined_with_its_lines() {
     let snippet = "1: /// Sessions of users.\n2: pub struct UserSession {\n3:     id: u64,\n4: }\n\
                    5: \n6: pub fn create_session(user: &User) -> UserSession {";
     assert_eq!(best["snippet"], snippet);
-    assert!(best["score"].as_f64().unwrap() > 1.0, "{best}");
+    let all = bench.ok("search", json!({"query": "UserSession"})).await;
+    let score = |place: usize| all["results"][place]["score"].as_f64().unwrap();
+    assert_eq!(best["score"], all["results"][0]["score"]);
+    assert!(score(0) > 1.5 * score(1), "{all}");
 }
 
 #[tokio::test]
