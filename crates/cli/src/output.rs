@@ -43,7 +43,6 @@ pub(crate) fn hold_back() {
     waiting().get_or_insert_default();
 }
 
-/// Bytes that wait.
 pub(crate) fn waiting_bytes() -> usize {
     waiting().as_ref().map_or(0, String::len)
 }

@@ -52,7 +52,7 @@ pub(crate) fn status() -> Option<ExportStatus> {
     RECORDER.get()?.as_ref().map(|recorder| recorder.status())
 }
 
-/// A mistake here must not keep anybody from working: it is told, and nothing is sent.
+/// A mistake here must not keep the user from working: it is told, and nothing is sent.
 fn started(project: &Project) -> Option<Recorder> {
     let (config, variables) = (&project.config.telemetry, &project.environment.telemetry);
     let settings = match settings(config, variables)? {

@@ -47,7 +47,7 @@ fn places_of(code: &CodeBase, name: &str) -> Result<BTreeSet<String>, Box<dyn Er
         let text = code.workspace().open_file(&path)?.read_all(MAX_BYTES)?;
         let Some(language) = code.language_of(&path, &text) else { continue };
         let until = Instant::now() + Duration::from_secs(60);
-        let renamed = rename_in(language, &text, (name, "renamed_by_nobody"), false, until);
+        let renamed = rename_in(language, &text, (name, "renamed_by_no_test"), false, until);
         let lines = renamed.map(|renamed| renamed.lines).unwrap_or_default();
         found.extend(lines.iter().map(|line| format!("{path}:{line}")));
     }

@@ -218,10 +218,15 @@ pub(crate) trait FileVisitor: Send {
 pub(crate) enum FoundFile<'a> {
     /// Met on a walk.
     Met(&'a WalkEntry<'a>),
-    /// In a list.
-    Listed { opener: &'a Opener<'a>, path: &'a RelPath },
+    Listed {
+        opener: &'a Opener<'a>,
+        path: &'a RelPath,
+    },
     /// Named by the caller, perhaps through a link.
-    Named { workspace: &'a Workspace, path: &'a RelPath },
+    Named {
+        workspace: &'a Workspace,
+        path: &'a RelPath,
+    },
 }
 
 impl FoundFile<'_> {

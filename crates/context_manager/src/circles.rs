@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_is_told_after_three_equal_results_and_the_person_asked_after_three_more() {
+    fn the_model_is_told_after_three_equal_results_and_the_user_asked_after_three_more() {
         let mut circles = Circles::default();
         let mut seen = String::new();
         for _ in 0..6 {

@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::LogError;
-use account::{Account, Offer, Refusal, Scarce};
-pub(crate) use account::{CAUTION, Limits, Need, OpeningBalance, Purpose, Spent};
+use account::{Account, AccountRefusal, Offer, Scarce};
+pub(crate) use account::{CAUTION, Limits, OpeningBalance, Purpose, RequestNeed, Spent};
 pub(crate) use reservation::{Receipt, Reservation};
 pub use shared_budget::{SharedBalance, SharedBudget};
 
@@ -103,11 +103,11 @@ impl Purse {
 
     /// What is missing for a request, if it is known now that it will not be sent. What is left of a shared budget is
     /// not known before it is read.
-    pub(crate) fn lacks(&self, need: &Need) -> Option<PauseReason> {
+    pub(crate) fn lacks(&self, need: &RequestNeed) -> Option<PauseReason> {
         let own = self.chain().filter(|purse| purse.shared.is_none());
         let mut accounts: Vec<_> = own.map(Purse::lock).collect();
         match offer(&accounts, need) {
-            Err((at, Refusal::Out(scarce))) => Some(refuse(&mut accounts[at], scarce, need)),
+            Err((at, AccountRefusal::Out(scarce))) => Some(refuse(&mut accounts[at], scarce, need)),
             _ => None,
         }
     }
@@ -115,7 +115,7 @@ impl Purse {
     /// Holds what a request needs. Waits as long as it lacks only what others may give back.
     pub(crate) async fn reserve(
         self: &Arc<Self>,
-        need: &Need,
+        need: &RequestNeed,
         cancel: &CancellationToken,
     ) -> Result<Reservation, Refused> {
         loop {
@@ -151,11 +151,16 @@ impl Purse {
     }
 
     /// Nothing if it depends on requests that are under way.
-    fn try_reserve(self: &Arc<Self>, need: &Need) -> Option<Result<Reservation, PauseReason>> {
+    fn try_reserve(
+        self: &Arc<Self>,
+        need: &RequestNeed,
+    ) -> Option<Result<Reservation, PauseReason>> {
         let mut accounts = self.accounts();
         match offer(&accounts, need) {
-            Err((_, Refusal::Busy)) => None,
-            Err((at, Refusal::Out(scarce))) => Some(Err(refuse(&mut accounts[at], scarce, need))),
+            Err((_, AccountRefusal::Busy)) => None,
+            Err((at, AccountRefusal::Out(scarce))) => {
+                Some(Err(refuse(&mut accounts[at], scarce, need)))
+            }
             Ok((output, binding_limit)) => {
                 let hold = need.hold(output);
                 accounts.iter_mut().for_each(|account| account.hold(hold));
@@ -192,8 +197,8 @@ pub(crate) struct BindingLimit {
 /// longer; or which of them cannot pay and why. One that never can counts before one that cannot now.
 fn offer(
     accounts: &[MutexGuard<'_, Account>],
-    need: &Need,
-) -> Result<(u32, Option<BindingLimit>), (usize, Refusal)> {
+    need: &RequestNeed,
+) -> Result<(u32, Option<BindingLimit>), (usize, AccountRefusal)> {
     let now = Instant::now();
     let mut best = (need.output, None);
     let mut busy = None;
@@ -203,7 +208,7 @@ fn offer(
                 best = (output, Some(BindingLimit { at, scarce }));
             }
             Ok(_) => {}
-            Err(Refusal::Busy) => busy = busy.or(Some((at, Refusal::Busy))),
+            Err(AccountRefusal::Busy) => busy = busy.or(Some((at, AccountRefusal::Busy))),
             Err(out) => return Err((at, out)),
         }
     }
@@ -211,7 +216,7 @@ fn offer(
 }
 
 /// Notes what a turn could not have, so that no other agent that shares it goes on. A summary can be done without.
-fn refuse(account: &mut Account, scarce: Scarce, need: &Need) -> PauseReason {
+fn refuse(account: &mut Account, scarce: Scarce, need: &RequestNeed) -> PauseReason {
     if need.purpose == Purpose::Turn {
         account.mark(scarce);
     }

@@ -14,7 +14,7 @@ use crate::budget::milliseconds;
 use crate::circles::RepetitionVerdict;
 use crate::compaction::{RoomOutcome, Want};
 use crate::options::frame_tokens;
-use crate::purse::{Need, Purpose, Receipt, Refused};
+use crate::purse::{Purpose, Receipt, Refused, RequestNeed};
 use crate::retry::{self, Attempts};
 use crate::{
     AgentOptions, CacheHint, Charge, ChatContext, ContextState, LogError, ModelError, ModelRequest,
@@ -213,10 +213,10 @@ impl ChatContext {
     }
 
     /// What the next request draws on the purse.
-    fn need(&self, turn: &RunningTurn<'_>, tokens: u64) -> Need {
+    fn need(&self, turn: &RunningTurn<'_>, tokens: u64) -> RequestNeed {
         let prices = turn.options.prices;
         let charged = self.ledger().charged_tokens(turn.frame, self.conversation().tokens());
-        Need {
+        RequestNeed {
             purpose: Purpose::Turn,
             input: charged,
             input_cost: prices.map_or(0.0, |prices| self.ledger().projected(&prices, charged)),

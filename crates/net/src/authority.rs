@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// What the domain name system allows for a name and for each part of it, in bytes.
 const MAX_NAME_LENGTH: usize = 253;
 const MAX_LABEL_LENGTH: usize = 63;
 

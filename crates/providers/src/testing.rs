@@ -51,7 +51,7 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
                 Speaker::Assistant,
                 vec![
                     opaque(provider, block),
-                    opaque("somebody_else", json!({"secret": true})),
+                    opaque("another_provider", json!({"secret": true})),
                     text("I look."),
                     call("1", json!({"pattern": "x"})),
                     call("2", json!({})),

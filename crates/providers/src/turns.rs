@@ -21,7 +21,6 @@ pub(crate) enum WireTurn<'a> {
     Assistant(Vec<&'a Content>),
 }
 
-/// The answer to a call.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CallAnswer<'a> {
     pub(crate) id: &'a str,

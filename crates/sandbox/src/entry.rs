@@ -37,6 +37,7 @@ pub(crate) const HELPER: &str = "toolkiln-sandbox";
 /// By this one, to hold a user namespace that maps owners.
 pub(crate) const HOLDER: &str = "toolkiln-sandbox-holder";
 
+/// Of a helper that cannot do its work; what failed went to the parent over the channel before.
 const EXIT_FAILURE: i32 = 1;
 
 /// Becomes a helper if this process was started as one, and does not return then.

@@ -8,6 +8,7 @@ use crate::plan::SandboxPart;
 
 /// A command that did not run. A command that ran and failed is not an error.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "fields are named after what they hold")]
 pub enum SandboxError {
     /// The system lacks something without which nothing is run.
     #[error("commands cannot be confined here: {doing}: {why}")]
@@ -39,10 +40,7 @@ pub enum SandboxError {
     },
     /// A variable that changes which code runs.
     #[error("the variable `{name}` cannot be set for a command")]
-    Variable {
-        /// Its name.
-        name: String,
-    },
+    Variable { name: String },
     /// There is no command.
     #[error("the command is empty or contains a NUL byte")]
     Command,

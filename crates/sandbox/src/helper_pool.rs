@@ -1,4 +1,5 @@
-//! The helpers of a sandbox, one for each command that runs at the same time, kept for the next.
+//! The helpers of a sandbox, one for each command that runs at the same time, kept for the next:
+//! "confined start over fork and exec" of `cargo xtask bench exec` needs that none is started for a command.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use crate::changes::{Changed, ChangedEntry, CommandChanges, open_directory, open_regular};
 
+/// Read at once when files are compared; as much as a pipe holds, and small beside the files that matter.
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl CommandChanges {

@@ -139,7 +139,6 @@ pub(crate) enum Report {
     },
     /// A part of the sandbox could not be built.
     Failed {
-        /// Which.
         part: SandboxPart,
         /// What was tried.
         doing: String,

@@ -13,6 +13,7 @@ use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::LevelReport;
 use crate::sandbox::{RunOptions, Sandbox};
 
+/// A program that does nothing takes milliseconds; this is for a machine that is very busy.
 const PROBE_TIMEOUT_MS: u64 = 10_000;
 
 /// What commands can be confined with here.

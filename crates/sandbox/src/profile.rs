@@ -10,6 +10,7 @@ use crate::network::NetworkRules;
 use crate::repository;
 use crate::toolchains::Toolchains;
 
+/// The unit of the bounds below.
 const MIB: u64 = 1 << 20;
 
 /// The rules for all commands of one project.
@@ -156,7 +157,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            memory_bytes: 4096 * MIB,
+            memory_bytes: 4 * 1024 * MIB,
             processes: 512,
             file_bytes: 1024 * MIB,
             descriptors: 1024,

@@ -19,6 +19,7 @@ use crate::ran::{Exit, LevelReport, MemoryScope, NetworkLevel, ProjectLevel, Ran
 use crate::run::{not_started, output_pipe};
 use crate::sandbox::{RunOptions, checked_root, checked_working_dir};
 
+/// Read at once of what a command prints; as much as a pipe holds.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Runs commands of one project as the user we are, with everything that user can see and do. The

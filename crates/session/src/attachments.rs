@@ -129,7 +129,8 @@ mod tests {
                  the configuration shows them",
             ]
         );
-        let seeing = AgentOptions { images: Some(ImageTokens::GPT), ..options };
+        let seeing =
+            AgentOptions { images: Some(ImageTokens::Tiles { base: 85, tile: 170 }), ..options };
         assert_eq!(attached.told(&seeing), told[..2]);
         assert!(Attached::default().told(&AgentOptions::default()).is_empty());
     }

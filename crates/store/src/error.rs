@@ -4,6 +4,7 @@ use crate::{Holder, SessionId};
 
 /// Why a store cannot do something. The messages are for users.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "fields are named after what they hold")]
 pub enum StoreError {
     /// No session has this id or title.
     #[error("there is no session `{text}`; `toolkiln sessions list` shows those there are")]
@@ -22,27 +23,19 @@ pub enum StoreError {
     /// Another process, or another part of this one, has the lease of the session.
     #[error("session {session} is open in {holder}; go on there, or end that process first")]
     InUse {
-        /// The session.
         session: SessionId,
         /// The process that has it.
         holder: Holder,
     },
     /// Another replica has the session, or may have it: this one has not renewed its lease in time.
     #[error("this replica has lost the lease of session {session}; nothing was written")]
-    LeaseLost {
-        /// The session.
-        session: SessionId,
-    },
+    LeaseLost { session: SessionId },
     /// There is another session with this id.
     #[error("there is already a session {session}")]
-    Exists {
-        /// The session.
-        session: SessionId,
-    },
+    Exists { session: SessionId },
     /// An item of an inbox is not waiting any more.
     #[error("item {number} of session {session} was taken back, refused or done before")]
     ItemGone {
-        /// The session.
         session: SessionId,
         /// The item.
         number: i64,
@@ -50,7 +43,6 @@ pub enum StoreError {
     /// The database does not answer.
     #[error("{database} does not answer: {reason}; check that it runs and can be reached")]
     Unreachable {
-        /// The database.
         database: String,
         /// What went wrong.
         reason: String,
@@ -61,7 +53,6 @@ pub enum StoreError {
          only be read here, so update Toolkiln to go on writing"
     )]
     Newer {
-        /// The file.
         file: String,
         /// The version of its format.
         found: i64,
@@ -80,27 +71,18 @@ pub enum StoreError {
          into a new file"
     )]
     Damaged {
-        /// The file.
         file: String,
         /// What the database says.
         reason: String,
     },
     /// Another process has locked the file for too long.
     #[error("{file} is locked by another process; try again")]
-    Busy {
-        /// The file.
-        file: String,
-    },
-    /// The disk is full.
+    Busy { file: String },
     #[error("there is no space left on the disk for {file}; free some and try again")]
-    DiskFull {
-        /// The file.
-        file: String,
-    },
+    DiskFull { file: String },
     /// The file may not be written.
     #[error("{file} cannot be written: {reason}; check its permissions and those of its directory")]
     ReadOnly {
-        /// The file.
         file: String,
         /// What the database says.
         reason: String,

@@ -8,6 +8,7 @@ use crate::row::{self, Row};
 use crate::{SessionId, StoreError};
 
 const MARK: &str = "session";
+/// Of the format. A file of another version is refused.
 const VERSION: u32 = 1;
 /// Larger numbers are not the same in every reader of JSON.
 const MAX_SEQUENCE: u64 = (1 << 53) - 1;

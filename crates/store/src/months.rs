@@ -2,7 +2,12 @@
 
 use crate::SessionId;
 
+/// Of every day: session ids count without leap seconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Days of four years with a leap day, but for that day.
+const DAYS_OF_4_YEARS: i64 = 1460;
+/// Days of a century in which the last year has no leap day.
+const DAYS_OF_100_YEARS: i64 = 36_524;
 /// Days from 1970-01-01 back to 0000-03-01, where years of the calculation below begin.
 const DAYS_TO_1970: i64 = 719_468;
 /// Days of 400 years, after which the calendar repeats itself.
@@ -20,7 +25,9 @@ impl Month {
         let era = days.div_euclid(DAYS_OF_400_YEARS);
         let day = days.rem_euclid(DAYS_OF_400_YEARS);
         // Leap days are at the end of years that begin in March.
-        let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+        let year = (day - day / DAYS_OF_4_YEARS + day / DAYS_OF_100_YEARS
+            - day / (DAYS_OF_400_YEARS - 1))
+            / 365;
         let day_of_year = day - (365 * year + year / 4 - year / 100);
         let month = (5 * day_of_year + 2) / 153;
         // January and February belong to the next year.

@@ -19,6 +19,7 @@ use crate::{
     UserChange, UserId, Visibility,
 };
 
+/// Units of the clock.
 const SECOND_MS: i64 = 1000;
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// When the clock begins: a moment of 2027.

@@ -6,6 +6,7 @@ use crate::measures::{DURATION, Histogram, Instrument, Measures, MetricDescripti
 use crate::span::{AttributeValue, SpanKind, SpanStatus, TraceSpan};
 use crate::wire::{Field, Message, fields};
 
+/// Logs count milliseconds, OTLP nanoseconds.
 const NS_PER_MS: u64 = 1_000_000;
 /// The name of what has made the spans.
 const SCOPE: &str = "toolkiln";

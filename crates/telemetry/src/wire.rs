@@ -12,6 +12,7 @@ enum WireType {
     Length = 2,
 }
 
+/// Of the Protocol Buffers format: the kind of a field below its number, and numbers by seven bits a byte.
 const TAG_BITS: u32 = 3;
 const VARINT_BITS: u32 = 7;
 const VARINT_MORE: u8 = 0x80;

@@ -24,11 +24,11 @@ use timeline::safe_text::SafeText;
 #[derive(Debug)]
 pub(crate) struct Markdown {
     guard: SafeText,
-    form: Form,
+    form: MarkdownForm,
 }
 
 #[derive(Debug)]
-enum Form {
+enum MarkdownForm {
     /// The text as it is.
     Plain {
         at_line_start: bool,
@@ -40,16 +40,16 @@ impl Markdown {
     /// For an output; all of the text has the attributes of `ink`.
     pub(crate) fn new(style: OutputStyle, ink: Ink) -> Self {
         let form = if style.is_pipe {
-            Form::Plain { at_line_start: true }
+            MarkdownForm::Plain { at_line_start: true }
         } else {
-            Form::Styled(Box::new(Blocks::new(style, ink)))
+            MarkdownForm::Styled(Box::new(Blocks::new(style, ink)))
         };
         Self { guard: SafeText::default(), form }
     }
 
     /// What is written from here on has this many columns.
     pub(crate) fn set_width(&mut self, width: usize) {
-        if let Form::Styled(blocks) = &mut self.form {
+        if let MarkdownForm::Styled(blocks) = &mut self.form {
             blocks.set_width(width);
         }
     }
@@ -64,8 +64,8 @@ impl Markdown {
     /// The last word, which is held back until its length is known. It may begin a line.
     pub(crate) fn unfinished(&self) -> String {
         match &self.form {
-            Form::Plain { .. } => String::new(),
-            Form::Styled(blocks) => blocks.unfinished(),
+            MarkdownForm::Plain { .. } => String::new(),
+            MarkdownForm::Styled(blocks) => blocks.unfinished(),
         }
     }
 
@@ -75,24 +75,24 @@ impl Markdown {
         let safe = self.guard.finish();
         let mut out = self.form.push(safe);
         match self.form {
-            Form::Plain { at_line_start: true } => {}
-            Form::Plain { at_line_start: false } => out.push('\n'),
-            Form::Styled(blocks) => out.push_str(&blocks.finish()),
+            MarkdownForm::Plain { at_line_start: true } => {}
+            MarkdownForm::Plain { at_line_start: false } => out.push('\n'),
+            MarkdownForm::Styled(blocks) => out.push_str(&blocks.finish()),
         }
         out
     }
 }
 
-impl Form {
+impl MarkdownForm {
     fn push(&mut self, safe: String) -> String {
         match self {
-            Form::Plain { at_line_start } => {
+            MarkdownForm::Plain { at_line_start } => {
                 if !safe.is_empty() {
                     *at_line_start = safe.ends_with('\n');
                 }
                 safe
             }
-            Form::Styled(blocks) => blocks.push(&safe),
+            MarkdownForm::Styled(blocks) => blocks.push(&safe),
         }
     }
 }

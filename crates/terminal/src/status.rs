@@ -196,11 +196,14 @@ impl StatusLine {
     }
 }
 
+/// From here on whole thousands are rounded to a thousand of them.
+const ROUNDED_TO_MILLION: u64 = 999_500;
+
 /// `950`, `1.2k`, `18k`, `1.2M`: as exact as a glance needs.
 fn count(number: u64) -> String {
     match number {
-        10_000..999_500 => format!("{:.0}k", number as f64 / 1e3),
-        999_500..1_000_000 => "1.0M".into(),
+        10_000..ROUNDED_TO_MILLION => format!("{:.0}k", number as f64 / 1e3),
+        ROUNDED_TO_MILLION..1_000_000 => "1.0M".into(),
         _ => timeline::count(number),
     }
 }
@@ -213,7 +216,7 @@ fn dollars(cost: f64) -> String {
 /// `0:07`, `12:30`, `1:02:03`.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let (hours, minutes, seconds) = (seconds / 60 / 60, seconds / 60 % 60, seconds % 60);
     match hours {
         0 => format!("{minutes}:{seconds:02}"),
         hours => format!("{hours}:{minutes:02}:{seconds:02}"),

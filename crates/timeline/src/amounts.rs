@@ -1,10 +1,14 @@
 //! Numbers in a form that is short to read.
 
+/// From here on a number with one decimal is rounded to a thousand thousands.
+const ROUNDED_TO_MILLION: u64 = 999_950;
+const MINUTE_MS: u64 = 60 * 1_000;
+
 /// `950`, `12.3k`, `1.2M`.
 pub fn count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
-        1_000..999_950 => format!("{:.1}k", number as f64 / 1e3),
+        1_000..ROUNDED_TO_MILLION => format!("{:.1}k", number as f64 / 1e3),
         _ => format!("{:.1}M", number as f64 / 1e6),
     }
 }
@@ -28,8 +32,8 @@ pub fn duration(milliseconds: u64) -> String {
     match milliseconds {
         0..1_000 => format!("{milliseconds} ms"),
         1_000..10_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
-        10_000..60_000 => format!("{} s", milliseconds / 1_000),
-        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds / 1_000 % 60),
+        10_000..MINUTE_MS => format!("{} s", milliseconds / 1_000),
+        _ => format!("{} min {} s", milliseconds / MINUTE_MS, milliseconds / 1_000 % 60),
     }
 }
 

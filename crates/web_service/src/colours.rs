@@ -57,11 +57,9 @@ impl From<SyntaxKind> for SpanKind {
     }
 }
 
-/// So many UTF-16 units of a line, and what they are; `null` is nothing in particular.
-pub(crate) type Span = (u32, Option<SpanKind>);
-
-/// The spans of a line from its beginning. What follows the last one is nothing in particular.
-pub(crate) type LineSpans = Vec<Span>;
+/// The spans of a line from its beginning: so many UTF-16 units each, and what they are; `null` is nothing in
+/// particular, as is what follows the last one.
+pub(crate) type LineSpans = Vec<(u32, Option<SpanKind>)>;
 
 /// How a line of a diff is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -27,7 +27,7 @@ use crate::api::{QuestionBrief, QuestionNames, SessionBrief};
 use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::cursor::{EventCursor, MAX_FOLLOWED};
-use crate::feed::{Batch, Known};
+use crate::feed::{FeedBatch, Known};
 use crate::hub::{HubChanges, SessionFeed};
 use crate::view::{HubView, RightsWatch};
 
@@ -256,7 +256,7 @@ impl EventStream {
             if !batch.items.is_empty() || !batch.grown.is_empty() {
                 let after = self.cursor.position(feed.id()).unwrap_or(batch.after);
                 self.cursor.advance(feed.id(), batch.through);
-                let data = items(feed.id(), &Batch { after, ..batch });
+                let data = items(feed.id(), &FeedBatch { after, ..batch });
                 return Some(framed(Some(&self.cursor), "items", &data));
             }
         }
@@ -265,8 +265,8 @@ impl EventStream {
 }
 
 /// The items of a batch, which are JSON already.
-fn items(session: &SessionId, batch: &Batch) -> String {
-    let Batch { after, through, has_more, items, grown, .. } = batch;
+fn items(session: &SessionId, batch: &FeedBatch) -> String {
+    let FeedBatch { after, through, has_more, items, grown, .. } = batch;
     let (items, grown) = (items.join(","), grown.join(","));
     format!(
         r#"{{"session":"{session}","after":{after},"through":{through},"has_more":{has_more},"items":[{items}],"grown":[{grown}]}}"#

@@ -55,14 +55,14 @@ pub struct Known {
 
 impl Known {
     /// What a client has that was sent this batch.
-    pub fn after(batch: &Batch) -> Self {
+    pub fn after(batch: &FeedBatch) -> Self {
         Self { revision: batch.revision, is_whole: !batch.has_more }
     }
 }
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum EntryFate {
     /// It is in the timeline now.
     Applied,
     /// It was there before.
@@ -73,7 +73,7 @@ pub enum Taken {
 
 /// What has changed between two positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Batch {
+pub struct FeedBatch {
     /// The client has seen the log up to here.
     pub after: u64,
     /// With this batch it has seen the log up to here.
@@ -97,16 +97,16 @@ impl Feed {
     }
 
     /// Takes an entry that was just written.
-    pub fn take(&mut self, entry: &LogEntry) -> Taken {
+    pub fn take(&mut self, entry: &LogEntry) -> EntryFate {
         let last = self.through();
         if entry.sequence <= last {
-            return Taken::Known;
+            return EntryFate::Known;
         }
         if entry.sequence != last + 1 {
-            return Taken::Gap;
+            return EntryFate::Gap;
         }
         self.apply(entry);
-        Taken::Applied
+        EntryFate::Applied
     }
 
     /// Takes what the store has and this feed has not. What is missing there is damaged for good.
@@ -154,7 +154,7 @@ impl Feed {
     }
 
     /// What a client does not have.
-    pub fn since(&mut self, known: Known) -> Batch {
+    pub fn since(&mut self, known: Known) -> FeedBatch {
         let Known { revision, is_whole } = known;
         let after = self.sequence_at(revision);
         let Self { timeline, by_revision, drawn, growing, .. } = self;
@@ -181,7 +181,7 @@ impl Feed {
         }
         let revision = stopped_at.unwrap_or(self.revision);
         let through = self.sequence_at(revision);
-        Batch { after, through, revision, items, grown, has_more: stopped_at.is_some() }
+        FeedBatch { after, through, revision, items, grown, has_more: stopped_at.is_some() }
     }
 
     /// Up to which entry a client with this revision has seen the log.

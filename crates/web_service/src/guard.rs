@@ -38,7 +38,7 @@ pub struct Site {
 /// The address is not one of a proxy that can stand before the service.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the address of a proxy such as https://kiln.example.org")]
-pub struct InvalidProxy(String);
+pub struct InvalidFrontProxy(String);
 
 impl Site {
     /// This machine, at the address that is listened at. `others` are more names that lead here and nowhere else:
@@ -59,8 +59,8 @@ impl Site {
     }
 
     /// A proxy that the user has named, which speaks TLS to browsers.
-    pub fn proxy(address: &str) -> Result<Self, InvalidProxy> {
-        let invalid = || InvalidProxy(address.to_owned());
+    pub fn proxy(address: &str) -> Result<Self, InvalidFrontProxy> {
+        let invalid = || InvalidFrontProxy(address.to_owned());
         let uri: Uri = address.parse().map_err(|_| invalid())?;
         let authority = uri.authority().ok_or_else(invalid)?;
         let is_plain = uri.path() == "/" && uri.query().is_none() && !address.contains(['@', '#']);

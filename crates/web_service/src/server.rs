@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::WebApp;
-use crate::guard::{InvalidProxy, Site};
+use crate::guard::{InvalidFrontProxy, Site};
 use crate::operation::enter;
 use crate::router::router;
 use crate::strangers::{ClientConnection, Strangers};
@@ -44,7 +44,7 @@ pub enum ListenError {
     NotLoopback(IpAddr),
     /// The proxy is not one.
     #[error(transparent)]
-    Proxy(#[from] InvalidProxy),
+    Proxy(#[from] InvalidFrontProxy),
     /// The system refuses.
     #[error("cannot listen at {address}: {error}")]
     System {

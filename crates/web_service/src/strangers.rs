@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 /// Connections without a login at a time. A browser that opens the page has six.
 const MAX_STRANGERS: usize = 256;
 
-/// A connection.
 #[derive(Debug, Default)]
 pub(crate) struct ClientConnection {
     is_known: AtomicBool,

@@ -126,7 +126,6 @@ impl HubView {
         }
     }
 
-    /// The projects.
     pub(crate) fn projects(&self) -> Vec<ProjectView> {
         let seen = self.hub.projects().iter().filter(|served| self.sees_project(&served.name));
         seen.map(|served| self.project_view(served)).collect()

@@ -267,7 +267,7 @@ export function SessionImage({ image }) {
     width=${width} height=${height} onError=${() => miss(true)} /></a>`;
 }
 
-/** Whether something that has not ended still goes on: after a crash nobody has written its end. */
+/** Whether something that has not ended still goes on: after a crash its end was not written. */
 function goesOn(shown) {
   return ['working', 'waiting'].includes(sessions.value.get(shown.id)?.state);
 }

@@ -8,7 +8,7 @@ import {
 
 styles('/question.css');
 
-/** Milliseconds in which a question takes no answer: nobody has read it yet. */
+/** Milliseconds in which a question takes no answer: it has not been read yet. */
 export const INERT = 500;
 /** Milliseconds after which the log is looked at for an answer that was given elsewhere. */
 const LOG_WAITS = [0, 100, 400, 1500];
@@ -103,7 +103,7 @@ export const revisions = signal(new Map());
 
 const nameOf = ({ owner, question }) => `${owner}/${question}`;
 
-/** Answers a question. The first answer of anybody counts, and only for the very proposal that was shown. */
+/** Answers a question. The first answer of any client counts, and only for the very proposal that was shown. */
 export function answer(question, body) {
   return attempt(async () => {
     ours.set(nameOf(question), body);

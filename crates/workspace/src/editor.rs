@@ -17,6 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::Error;
 use crate::temp_name::TempStem;
 
+/// The texts of a user are for no other one.
 const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 

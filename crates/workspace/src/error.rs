@@ -28,6 +28,7 @@ pub enum Escape {
 /// A failed operation on the project's files. `path` is the path as text, relative to the root
 /// where it could be understood.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "fields are named after what they hold")]
 pub enum Error {
     /// The path does not stay inside the project.
     #[error("{path} {how}")]
@@ -47,20 +48,13 @@ pub enum Error {
     },
     /// Nothing is there.
     #[error("{path} does not exist")]
-    NotFound {
-        /// The path.
-        path: String,
-    },
+    NotFound { path: String },
     /// The system does not allow it.
     #[error("{path}: permission denied by the system")]
-    PermissionDenied {
-        /// The path.
-        path: String,
-    },
+    PermissionDenied { path: String },
     /// A regular file was expected.
     #[error("{path} is {kind}, not a regular file")]
     NotAFile {
-        /// The path.
         path: String,
         /// What it is instead.
         kind: EntryKind,
@@ -68,7 +62,6 @@ pub enum Error {
     /// A directory was expected.
     #[error("{path} is {kind}, not a directory")]
     NotADirectory {
-        /// The path.
         path: String,
         /// What it is instead.
         kind: EntryKind,
@@ -76,7 +69,6 @@ pub enum Error {
     /// What is there is not what the change was made from, so nothing was changed.
     #[error("{path} {reason}")]
     Conflict {
-        /// The path.
         path: String,
         /// What was found instead, as the rest of a sentence that begins with the path.
         reason: String,
@@ -84,29 +76,19 @@ pub enum Error {
     /// The set of changes contradicts itself.
     #[error("the changes contradict each other at {path}: {reason}")]
     Contradiction {
-        /// The path.
         path: String,
         /// What is wrong.
         reason: String,
     },
     /// The file's owner may not write it, so it is not replaced either.
     #[error("{path} is read-only: its owner has no write permission")]
-    ReadOnlyFile {
-        /// The path.
-        path: String,
-    },
+    ReadOnlyFile { path: String },
     /// The whole file system is read-only.
     #[error("{path} is on a read-only file system")]
-    ReadOnlyFileSystem {
-        /// The path.
-        path: String,
-    },
+    ReadOnlyFileSystem { path: String },
     /// The disk or the quota is full.
     #[error("{path}: no space left on the disk")]
-    NoSpace {
-        /// The path.
-        path: String,
-    },
+    NoSpace { path: String },
     /// The directory for Toolkiln's own state cannot be used.
     #[error("{path} cannot hold Toolkiln's state: {reason}")]
     State {
@@ -132,21 +114,16 @@ pub enum Error {
     /// The file is larger than the caller's limit.
     #[error("{path} is larger than {limit} bytes")]
     TooLarge {
-        /// The path.
         path: String,
         /// The limit it exceeds, in bytes.
         limit: u64,
     },
     /// The caller cancelled the work.
     #[error("{path}: cancelled")]
-    Cancelled {
-        /// The path.
-        path: String,
-    },
+    Cancelled { path: String },
     /// Anything else the system reports.
     #[error("{path}: {source}")]
     Io {
-        /// The path.
         path: String,
         /// The system's own error.
         source: io::Error,

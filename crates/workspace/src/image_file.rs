@@ -48,6 +48,7 @@ pub fn image_file(bytes: &[u8]) -> Result<ImageFile, ImageProblem> {
 
 /// Chunks follow each other up to the one that is called `IEND`.
 fn png_ends(bytes: &[u8]) -> bool {
+    /// Bytes before the first chunk.
     const SIGNATURE: usize = 8;
     /// Length and name before the content of a chunk, and its checksum after it.
     const AROUND: usize = 12;
@@ -66,6 +67,7 @@ fn png_ends(bytes: &[u8]) -> bool {
 
 /// Segments follow each other up to the pixels; somewhere after these stands the end.
 fn jpeg_ends(bytes: &[u8]) -> bool {
+    /// The marker before the pixels.
     const START_OF_SCAN: u8 = 0xDA;
     let mut rest = bytes.get(2..).unwrap_or_default();
     loop {
@@ -94,6 +96,7 @@ fn gif_ends(bytes: &[u8]) -> bool {
 
 /// The container says how long it is.
 fn webp_ends(bytes: &[u8]) -> bool {
+    /// `RIFF` and the length of all that follows.
     const HEADER: usize = 8;
     let told = bytes.get(4..HEADER).and_then(|told| told.first_chunk::<4>());
     let told = told.and_then(|told| usize::try_from(u32::from_le_bytes(*told)).ok());

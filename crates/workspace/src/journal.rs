@@ -64,6 +64,7 @@ use store::{EntryDraft, Store, Tally};
 /// The part of the state directory that belongs to the journal.
 const JOURNAL_DIR: &str = "journal";
 
+/// Enough to undo a month of ordinary work, and small beside the projects themselves.
 const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 const DEFAULT_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 

@@ -11,6 +11,7 @@ use crate::{OpenDir, RelPath, Workspace};
 /// The most names looked at; a directory larger than this is not searched to its end.
 const MAX_NAMES: usize = 2_000;
 
+/// More would not help to choose.
 const MAX_SUGGESTIONS: usize = 3;
 
 /// How alike two names must be, from 0 (nothing in common) to 1 (equal).

@@ -9,6 +9,7 @@ use crate::{EntryMeta, RelPath, Workspace};
 pub const MAX_INDEX_BYTES: u64 = 256 * 1024 * 1024;
 
 const SIGNATURE: &[u8] = b"DIRC";
+/// Signature, version and number of entries, as `gitformat-index` describes them.
 const HEADER_BYTES: usize = 12;
 /// Everything in an entry up to its flags, with a hash of 20 bytes.
 const BEFORE_FLAGS: usize = 60;

@@ -52,10 +52,12 @@ const ENTRIES_AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub(crate) enum Wanted {
     /// A message, a command or a line for the shell.
-    Said { kind: SubmissionKind, text: String },
+    Said {
+        kind: SubmissionKind,
+        text: String,
+    },
     /// To go back to an earlier message.
     Rewind,
-    /// To leave.
     Leave,
 }
 

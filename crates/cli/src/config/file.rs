@@ -23,7 +23,6 @@ pub(super) enum Author {
     Project,
 }
 
-/// A value in a file.
 #[derive(Debug, PartialEq)]
 pub(super) struct FileValue {
     pub(super) key: String,

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_a_name_gets_its_own_key_and_nobody_elses() {
+    fn a_server_without_a_name_gets_its_own_key_and_no_other() {
         let vendors = found(&[("OPENAI_API_KEY", "a"), ("ANTHROPIC_API_KEY", "b")], "vllm = 'd'\n");
         assert!(vendors.of(&COMPATIBLE).is_none());
         let own = found(&[("TOOLKILN_API_KEY", "e")], "");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_can_read_or_own_is_refused_with_the_command_that_mends_it() {
+    fn a_file_that_others_can_read_or_own_is_refused_with_the_command_that_repairs_it() {
         let refused = |mode, owner| {
             private(Path::new("/c/keys.toml"), mode, owner, 1000).err().map(|why| why.to_string())
         };

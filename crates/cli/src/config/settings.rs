@@ -135,7 +135,6 @@ pub(crate) enum EditorWritesSetting {
     /// Those of files that it holds with unsaved changes.
     #[default]
     Unsaved,
-    /// All.
     All,
 }
 

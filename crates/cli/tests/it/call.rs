@@ -107,7 +107,7 @@ fn a_flat_error_is_prefixed_by_the_call() {
 }
 
 #[test]
-fn large_results_are_not_cut_where_nobody_could_ask_for_the_rest() {
+fn large_results_are_not_cut_where_no_later_call_could_ask_for_the_rest() {
     let project = project();
     project.write("wide.txt", format!("{}\n", "é".repeat(100_000)));
     let ran =

@@ -185,7 +185,7 @@ fn a_server_that_is_given_by_its_address_gets_its_own_key_and_no_vendors() {
 }
 
 #[test]
-fn a_key_file_is_used_only_if_nobody_else_can_read_it() {
+fn a_key_file_is_used_only_if_no_other_user_can_read_it() {
     let shown = |mode: &str| {
         let file = format!("//- /toolkiln/keys.toml mode={mode}\nanthropic = \"sk-secret\"\n");
         let config = Fixture::new(&file);

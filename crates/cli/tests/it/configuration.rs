@@ -60,7 +60,7 @@ fn all_mistakes_in_both_files_are_named_with_their_places() {
 }
 
 #[test]
-fn a_disabled_name_that_is_no_tool_is_pointed_out() {
+fn a_disabled_name_that_is_not_a_tool_is_pointed_out() {
     let ran = call("[tools]\ndisabled = [\"gerp\"]\n", FILES, &["tools"]);
     assert_eq!(ran.code, 0);
     assert!(ran.stderr.contains("`gerp`, which is not a tool"), "{}", ran.stderr);

@@ -41,7 +41,7 @@ fn a_command_is_run_and_what_it_changed_can_be_undone() {
 }
 
 #[test]
-fn nobody_to_ask_means_nothing_is_kept() {
+fn without_an_approver_nothing_is_kept() {
     let project = Fixture::new(FILES);
     if !can_confine(&project) {
         return;

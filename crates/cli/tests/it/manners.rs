@@ -195,7 +195,7 @@ fn a_key_that_would_travel_unencrypted_is_warned_about_once() {
 /// Everything under the state directory, made with a mask that hides nothing, and what an older
 /// version left.
 #[test]
-fn state_is_for_nobody_else_to_read() {
+fn state_is_for_no_other_user_to_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = Fixture::new(
         "//- /a.txt\nx\n//- /.toolkiln/tools/g.toml\nname = 'g'\ndescription = 'd'\ncommand = ['true']\n",

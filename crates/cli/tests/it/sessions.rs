@@ -115,7 +115,7 @@ fn write_out(file: &std::path::Path) {
 }
 
 #[test]
-fn a_check_finds_nothing_in_a_sound_store_and_explains_what_it_mends_in_a_damaged_one() {
+fn a_check_finds_nothing_in_a_sound_store_and_explains_what_it_repairs_in_a_damaged_one() {
     let project = project();
     say(&project, "grep TODO");
     let sound = sessions(&project, &["check"]);

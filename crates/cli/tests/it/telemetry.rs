@@ -101,7 +101,7 @@ fn a_run_sends_its_spans_and_measures_before_it_ends() {
 }
 
 #[test]
-fn nothing_is_sent_unless_an_address_is_configured_and_a_wrong_one_stops_nobody() {
+fn nothing_is_sent_unless_an_address_is_configured_and_a_wrong_one_stops_no_command() {
     let (project, collector) = (Fixture::new(PROJECT), Collector::start());
     let disabled = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address.as_str()),

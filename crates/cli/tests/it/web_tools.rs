@@ -273,7 +273,7 @@ fn a_search_goes_to_the_configured_server_with_its_key() {
 }
 
 #[test]
-fn an_address_that_nobody_named_is_told_apart_and_later_pages_come_from_memory() {
+fn an_address_that_was_not_named_is_told_apart_and_later_pages_come_from_memory() {
     let server = PageServer::start();
     let (named, made_up) = (server.url("long"), server.url("page?secret=1"));
     let model = ModelServer::start([

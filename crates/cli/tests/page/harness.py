@@ -101,7 +101,7 @@ class World:
         return json.loads((self.home / 'state/toolkiln/web/secrets.json').read_text())
 
     def kill(self):
-        """Ends the service as a crash would, with nothing said to anybody."""
+        """Ends the service as a crash would, with nothing said to any client."""
         self.service.send_signal(signal.SIGKILL)
         self.service.wait()
         self.service.stdout.close()

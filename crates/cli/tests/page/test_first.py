@@ -19,7 +19,7 @@ def test_a_message_is_answered_and_its_change_is_made_after_a_click(world):
     approve = page.get_by_role('button', name='Approve')
     approve.wait_for()
     assert page.evaluate('document.activeElement.tagName') == 'TEXTAREA', 'the question took the focus'
-    # Nobody has read it yet: a click that was meant for something else does nothing.
+    # It has not been read yet: a click that was meant for something else does nothing.
     if approve.is_disabled():
         approve.click(force=True)
         assert 'hello' in world.read('src/main.rs')

@@ -72,7 +72,7 @@ def test_they_are_turned_off_and_stay_off(world):
 
 def test_where_they_are_refused_that_is_said(world):
     page = world.page('#/settings')
-    # Nobody is there to allow them.
+    # They cannot be allowed here.
     page.get_by_role('button', name='Allow notifications').click()
     page.get_by_text('This browser does not allow them for this page').wait_for()
     assert page.get_by_label('Notify me').count() == 0

@@ -98,7 +98,7 @@ def test_a_running_call_is_stopped(world):
     world.ready_question(page)
     page.get_by_role('button', name='Stop').click()
     page.get_by_text('Stopped').wait_for()
-    # A question that nobody waits for is gone.
+    # A question that no call waits for is gone.
     page.locator('.ask').wait_for(state='detached')
 
 

@@ -55,7 +55,7 @@ def test_a_project_is_shared_and_taken_away(world):
     with_team(world)
     page = world.page('#/team/projects')
     site = page.get_by_role('group', name=re.compile('^site'))
-    site.get_by_text('nobody: only admins see it').wait_for()
+    site.get_by_text('no user: only admins see it').wait_for()
     site.get_by_label('site is shared with Ada').check()
     site.get_by_text('shared with 1 user').wait_for()
     assert ('site', 'ada') in shares(world), shares(world)

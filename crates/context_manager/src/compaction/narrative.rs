@@ -17,7 +17,7 @@ use crate::budget::Scale;
 use crate::conversation::{Conversation, Unit};
 use crate::facts::plain_text;
 use crate::meter::Meter;
-use crate::purse::{Need, Purpose, Receipt, Refused};
+use crate::purse::{Purpose, Receipt, Refused, RequestNeed};
 use crate::retry::{self, Attempts};
 use crate::{AgentOptions, CacheHint, ModelError, ModelEvent, ModelRequest, Ports, StopReason};
 
@@ -154,11 +154,16 @@ pub(super) async fn write(
     }
 }
 
-fn need(transcript: &str, request: &ModelRequest, options: &AgentOptions, scale: Scale) -> Need {
+fn need(
+    transcript: &str,
+    request: &ModelRequest,
+    options: &AgentOptions,
+    scale: Scale,
+) -> RequestNeed {
     let estimate = estimate_tokens(INSTRUCTIONS) + estimate_tokens(transcript);
     let input = scale.real(estimate as u64);
     let read = Usage { input, ..Usage::default() };
-    Need {
+    RequestNeed {
         purpose: Purpose::Summary,
         input,
         input_cost: options.prices.map_or(0.0, |prices| prices.cost(&read)),

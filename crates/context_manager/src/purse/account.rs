@@ -62,7 +62,7 @@ pub(crate) enum Purpose {
 
 /// What a request may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Need {
+pub(crate) struct RequestNeed {
     pub(crate) purpose: Purpose,
     /// The tokens that it is thought to take, and what they are thought to cost.
     pub(crate) input: u64,
@@ -99,7 +99,7 @@ pub(crate) struct Offer {
 
 /// Why a request cannot draw on an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum AccountRefusal {
     /// Not while other requests hold as much as they do.
     Busy,
     /// Not at all.
@@ -118,7 +118,7 @@ pub(crate) struct Account {
     ran_out: Option<Scarce>,
 }
 
-impl Need {
+impl RequestNeed {
     /// An answer of fewer tokens is not worth asking for.
     fn least_output(&self) -> u32 {
         self.output.min(LEAST_ANSWER)
@@ -148,7 +148,7 @@ impl Account {
         (self.began, self.ran_out) = (Some(Instant::now()), None);
     }
 
-    /// Takes over what was spent by all, and what may be. What has run out before may be there again.
+    /// Counts what was spent by all, against what may be. What has run out before may be there again.
     pub(crate) fn share(&mut self, balance: Option<SharedBalance>) {
         self.limits.cost_usd = balance.map(|balance| balance.limit_usd);
         self.spent.cost_usd = balance.map_or(0.0, |balance| balance.spent_usd);
@@ -216,15 +216,20 @@ impl Account {
 
     /// The most tokens of an answer that this account can pay, beside all that is under way. The
     /// account of whoever asks (`is_own`) may have a grant.
-    pub(crate) fn offer(&self, need: &Need, is_own: bool, now: Instant) -> Result<Offer, Refusal> {
+    pub(crate) fn offer(
+        &self,
+        need: &RequestNeed,
+        is_own: bool,
+        now: Instant,
+    ) -> Result<Offer, AccountRefusal> {
         if let Some(scarce) = self.ran_out {
-            return Err(Refusal::Out(scarce));
+            return Err(AccountRefusal::Out(scarce));
         }
         if self.deadline().is_some_and(|deadline| now >= deadline) {
-            return Err(Refusal::Out(Scarce::Time));
+            return Err(AccountRefusal::Out(Scarce::Time));
         }
         match self.payable(need) {
-            Err(Refusal::Out(scarce))
+            Err(AccountRefusal::Out(scarce))
                 if is_own && self.granted && need.purpose == Purpose::Turn =>
             {
                 Ok(Offer { output: need.least_output(), shrunk_by: Some(scarce) })
@@ -233,11 +238,11 @@ impl Account {
         }
     }
 
-    fn payable(&self, need: &Need) -> Result<Offer, Refusal> {
+    fn payable(&self, need: &RequestNeed) -> Result<Offer, AccountRefusal> {
         let rounds =
             self.limits.rounds.map_or(u32::MAX, |limit| limit.saturating_sub(self.spent.rounds));
         if rounds == 0 {
-            return Err(Refusal::Out(Scarce::Rounds));
+            return Err(AccountRefusal::Out(Scarce::Rounds));
         }
         let (by_tokens, by_cost) = (self.payable_tokens(need)?, self.payable_cost(need)?);
         let output = by_tokens.min(by_cost);
@@ -254,23 +259,23 @@ impl Account {
         match self.under_way {
             0 => Ok(Offer { output, shrunk_by: (output < need.output).then_some(scarce) }),
             _ if fits_beside => Ok(Offer { output: need.output, shrunk_by: None }),
-            _ => Err(Refusal::Busy),
+            _ => Err(AccountRefusal::Busy),
         }
     }
 
     /// The longest answer that the tokens suffice for, if nothing else is under way.
-    fn payable_tokens(&self, need: &Need) -> Result<u32, Refusal> {
+    fn payable_tokens(&self, need: &RequestNeed) -> Result<u32, AccountRefusal> {
         let Some(limit) = self.limits.tokens else { return Ok(need.output) };
         let left = limit.checked_sub(self.spent.tokens.saturating_add(need.input));
         let most = left.map(|left| u32::try_from(left).unwrap_or(u32::MAX).min(need.output));
-        most.filter(|most| *most >= need.least_output()).ok_or(Refusal::Out(Scarce::Tokens))
+        most.filter(|most| *most >= need.least_output()).ok_or(AccountRefusal::Out(Scarce::Tokens))
     }
 
     /// The longest answer that the money suffices for, if nothing else is under way. What has no
     /// price cannot be paid.
-    fn payable_cost(&self, need: &Need) -> Result<u32, Refusal> {
+    fn payable_cost(&self, need: &RequestNeed) -> Result<u32, AccountRefusal> {
         let Some(limit) = self.limits.cost_usd else { return Ok(need.output) };
-        let out = Refusal::Out(Scarce::Cost);
+        let out = AccountRefusal::Out(Scarce::Cost);
         let prices = need.prices.ok_or(out)?;
         let left = limit - self.spent.cost_usd - need.input_cost;
         if left < 0.0 {

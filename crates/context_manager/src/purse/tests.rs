@@ -8,9 +8,9 @@ use crate::Prices;
 
 const PRICES: Prices = Prices { input: 1.0, output: 10.0, cache_read: 0.1, cache_write: 1.25 };
 
-fn need(input: u64, output: u32) -> Need {
+fn need(input: u64, output: u32) -> RequestNeed {
     let input_cost = input as f64 / 1e6;
-    Need { purpose: Purpose::Turn, input, input_cost, output, prices: Some(PRICES) }
+    RequestNeed { purpose: Purpose::Turn, input, input_cost, output, prices: Some(PRICES) }
 }
 
 fn purse(limits: Limits, spent: Spent) -> Arc<Purse> {
@@ -28,11 +28,11 @@ fn receipt(output: u64) -> Receipt {
 }
 
 /// What is decided at once; nothing if it depends on others.
-fn at_once(purse: &Arc<Purse>, need: &Need) -> Option<Result<Reservation, PauseReason>> {
+fn at_once(purse: &Arc<Purse>, need: &RequestNeed) -> Option<Result<Reservation, PauseReason>> {
     purse.try_reserve(need)
 }
 
-fn answer_limit(purse: &Arc<Purse>, need: &Need) -> Option<u32> {
+fn answer_limit(purse: &Arc<Purse>, need: &RequestNeed) -> Option<u32> {
     at_once(purse, need)?.ok().map(|reservation| reservation.answer_limit())
 }
 
@@ -131,9 +131,9 @@ fn no_more_requests_are_under_way_than_rounds_are_left() {
 }
 
 #[test]
-fn a_summary_that_cannot_be_paid_stops_nobody_and_uses_no_grant() {
+fn a_summary_that_cannot_be_paid_stops_no_turn_and_uses_no_grant() {
     let session = tokens(1_000);
-    let summary = Need { purpose: Purpose::Summary, ..need(2_000, 500) };
+    let summary = RequestNeed { purpose: Purpose::Summary, ..need(2_000, 500) };
     assert!(at_once(&session, &summary).unwrap().is_err());
     assert_eq!(session.ran_out(), None);
     let limits = Limits { tokens: Some(1_000), ..Limits::default() };

@@ -12,7 +12,7 @@ use crate::stage::{Line, Stage, call, done, says, text, wants, wants_one};
 
 const CANCELLED: TurnOutcome = TurnOutcome::Ended(TurnEnd::Cancelled);
 
-/// After a cancel, the same person goes on with a new token.
+/// After a cancel, the same user goes on with a new token.
 async fn afterwards(stage: &mut Stage, words: &str) -> String {
     stage.renew();
     assert_eq!(stage.send(words).await, TurnOutcome::Ended(TurnEnd::Done));
@@ -20,7 +20,7 @@ async fn afterwards(stage: &mut Stage, words: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_the_middle_of_an_answer_the_words_the_person_has_seen_are_kept() {
+async fn in_the_middle_of_an_answer_the_words_the_user_has_seen_are_kept() {
     let reply = vec![
         text("I think that"),
         call("c1", "write", json!({})),

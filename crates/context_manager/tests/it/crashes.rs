@@ -104,7 +104,7 @@ async fn an_event_that_cannot_be_written_does_not_happen() {
 }
 
 #[tokio::test]
-async fn a_panic_is_caught_by_the_tool_runtime_or_by_nobody() {
+async fn a_panic_is_caught_by_the_tool_runtime_or_not_at_all() {
     let mut stage = Stage::new([wants_one("c1", "panics", json!({})), says("on we go")]);
     let ended = AssertUnwindSafe(stage.send("go")).catch_unwind().await;
     assert_eq!(ended.unwrap_err().downcast_ref::<&str>(), Some(&"out of luck"));
@@ -132,7 +132,7 @@ async fn what_others_write_into_the_log_is_taken_into_account() {
 }
 
 #[tokio::test]
-async fn every_message_of_the_person_begins_a_turn_for_the_tools() {
+async fn every_message_of_the_user_begins_a_turn_for_the_tools() {
     let mut stage = Stage::new([says("a"), says("b")]);
     stage.send("1").await;
     stage.send("2").await;

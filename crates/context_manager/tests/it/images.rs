@@ -13,9 +13,13 @@ use crate::stage::{Line, Reply, Stage, picture, says, wants_one};
 
 const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
 
+/// A rule by which images count; any does here.
+const PATCHES: ImageTokens =
+    ImageTokens::Patches { side: 28, longest: 1568, most: 1568, per_hundred: 100 };
+
 /// A model that sees images.
 fn seeing(replies: impl IntoIterator<Item = Reply>) -> Stage {
-    Stage::new(replies).with(|options| options.images = Some(ImageTokens::CLAUDE))
+    Stage::new(replies).with(|options| options.images = Some(PATCHES))
 }
 
 fn refuses(kind: ModelErrorKind) -> Reply {

@@ -120,7 +120,7 @@ async fn test_3_file_edit_with_approval() {
 }
 
 #[tokio::test]
-async fn test_3_the_person_may_decline() {
+async fn test_3_the_user_may_decline() {
     let mut talk = Talk::new(Vocabulary::Standard, PROJECT, Some("too vague".into()));
     let told = talk.say("Add a comment to the top of src/main.js explaining what it does").await;
     assert_snapshot!(told.lines().last().unwrap_or_default(), @"You declined this: too vague. Nothing was changed. Tell me what should be different, or do it with a command; `help` shows them.");

@@ -49,7 +49,7 @@ async fn a_no_of_the_user_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_decision_is_not_laid_at_the_users_door() {
+async fn an_answer_without_a_decision_is_not_taken_for_the_users() {
     let table = [
         (json!({"action": "decline"}), "decline"),
         (json!({"action": "cancel"}), "cancel"),
@@ -146,7 +146,7 @@ async fn a_host_that_cannot_ask_is_told_how_to_allow_it() {
 }
 
 #[tokio::test]
-async fn as_configured_nobody_asks_the_host() {
+async fn as_configured_the_host_is_not_asked() {
     for era in Era::BOTH {
         let capabilities = json!({"elicitation": {}});
         let setup = Setup { capabilities, approver: ApproverChoice::Configured, ..Setup::new(era) };
@@ -172,7 +172,7 @@ async fn what_changes_nothing_is_never_asked_about() {
 }
 
 #[tokio::test]
-async fn an_open_question_holds_up_nobody() {
+async fn an_open_question_holds_up_no_other_call() {
     for era in Era::BOTH {
         let mut client = asked_client(era).await;
         let first = Question::about(&mut client, "append_file", append("1\n")).await;
@@ -217,7 +217,7 @@ async fn cancelling_a_call_withdraws_its_question() {
 
 /// The clock is stopped and moves when it is told to.
 #[tokio::test(start_paused = true)]
-async fn a_question_that_nobody_answers_ends_and_says_so() {
+async fn a_question_without_an_answer_ends_and_says_so() {
     let mut client = asked_client(Era::Handshake).await;
     let question = Question::about(&mut client, "append_file", append("more\n")).await;
     tokio::time::advance(Duration::from_secs(601)).await;

@@ -247,7 +247,7 @@ async fn a_tool_that_panics_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_slow_call_holds_up_nobody() {
+async fn a_slow_call_holds_up_no_other() {
     for era in Era::BOTH {
         let (wait, mut reports) = Wait::new();
         let mut client = Client::with_tools(era, [wait as _]).await;

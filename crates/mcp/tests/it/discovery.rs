@@ -161,7 +161,7 @@ async fn every_tool_comes_with_hints_and_schemas() {
 }
 
 #[tokio::test]
-async fn a_cursor_nobody_gave_out_is_refused() {
+async fn a_cursor_that_was_not_given_out_is_refused() {
     let mut client = Client::new(Era::Handshake).await;
     let answer = client.request("tools/list", json!({"cursor": "2"})).await;
     assert_eq!(answer["error"]["code"], -32602);

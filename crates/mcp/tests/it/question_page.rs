@@ -157,7 +157,7 @@ async fn what_was_approved_on_the_page_is_told_to_a_client_that_comes_back_late(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_that_nobody_followed_in_time_ends_the_call() {
+async fn a_link_that_was_not_followed_in_time_ends_the_call() {
     let (mut client, page) = page_client(Era::Stateless).await;
     let arguments = json!({"path": "README.md", "content": "more\n"});
     let question = Question::about(&mut client, "append_file", arguments).await;

@@ -13,7 +13,6 @@ pub(crate) async fn asked_client(era: Era) -> Client {
 pub(crate) struct Question {
     /// The call as the client sent it.
     pub(crate) call: Value,
-    /// The form.
     pub(crate) form: Value,
     token: Token,
 }

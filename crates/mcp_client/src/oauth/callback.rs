@@ -14,6 +14,8 @@ use super::login::LoginAttempt;
 
 /// The head of a request, with everything that a browser adds.
 const MAX_HEAD: usize = 32 * 1024;
+/// Read at once; most heads are shorter.
+const PIECE_BYTES: usize = 2 * 1024;
 /// How long a browser may take to send it.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Connections that have not said anything yet. Browsers open a few ahead; with one more, the oldest is closed, so that no
@@ -108,7 +110,7 @@ async fn answered(mut stream: TcpStream, is_answer: bool) {
 /// The head of a request, and the connection that it came by; none if it does not come to an end.
 async fn head(mut stream: TcpStream) -> Option<(String, TcpStream)> {
     let mut bytes = Vec::new();
-    let mut piece = [0; 2048];
+    let mut piece = [0; PIECE_BYTES];
     while !bytes.windows(4).any(|four| four == b"\r\n\r\n") {
         let count = stream.read(&mut piece).await.ok().filter(|count| *count > 0)?;
         bytes.extend_from_slice(&piece[..count]);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_logs_in_where_others_can_listen() {
+    fn there_is_no_login_where_others_can_listen() {
         for bad in ["http://example.org/mcp", "http://10.0.0.1/mcp", "ftp://example.org"] {
             assert!(LoginWeb::new(bad, Network::default(), Vec::new()).is_err(), "{bad}");
         }

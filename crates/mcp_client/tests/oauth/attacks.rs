@@ -218,7 +218,7 @@ async fn huge_endless_and_odd_documents_cost_a_login_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn nobody_logs_in_over_a_line_that_others_can_read() {
+async fn there_is_no_login_over_a_line_that_others_can_read() {
     let user = User::of(&LoginServer::start());
     for url in ["http://mcp.example/mcp", "http://10.0.0.1/mcp"] {
         let parts = LoginParts {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_authorities_nobody_is_trusted() {
+    fn without_authorities_no_server_is_trusted() {
         let tls = LazyTls::new(Roots::Pem(b"no certificate".to_vec()), HttpVersions::One);
         let error = tls.config().expect_err("nothing can be trusted");
         assert!(error.starts_with("no certificate authority is known here"), "{error}");

@@ -5,6 +5,7 @@ use super::file_text::{FileText, LineEndingStyle};
 use super::{LineKind, unified};
 use crate::{Base, ContentHash};
 
+/// Permission bits that a careful reader should know of.
 const SET_USER_OR_GROUP: u32 = 0o6000;
 const EXECUTABLE: u32 = 0o111;
 const WRITABLE_BY_ALL: u32 = 0o002;

@@ -68,8 +68,19 @@ const SEEING: [&str; 13] = [
     "-vl",
 ];
 
+/// Images in Claude until Opus 4.6.
+const CLAUDE_IMAGES: ImageTokens =
+    ImageTokens::Patches { side: 28, longest: 1568, most: 1568, per_hundred: 100 };
+/// Images in Claude from Opus 4.7 on.
+const CLAUDE_SHARP_IMAGES: ImageTokens =
+    ImageTokens::Patches { side: 28, longest: 2576, most: 4784, per_hundred: 100 };
+/// Images in OpenAI's large models.
+const GPT_IMAGES: ImageTokens = ImageTokens::Tiles { base: 85, tile: 170 };
+/// Images in OpenAI's small models, the dearest of them.
+const GPT_SMALL_IMAGES: ImageTokens =
+    ImageTokens::Patches { side: 32, longest: 2048, most: 1536, per_hundred: 246 };
 /// Images of a model about which no more is known than that it sees them.
-const SOME_IMAGES: ImageTokens = ImageTokens::CLAUDE;
+const SOME_IMAGES: ImageTokens = CLAUDE_IMAGES;
 
 /// How a family of models begins, and what they have in common. The longest beginning counts.
 struct Family {
@@ -102,7 +113,7 @@ const fn claude(
         price,
         cache_read: 0.1,
         effort,
-        images: Some(ImageTokens::CLAUDE),
+        images: Some(CLAUDE_IMAGES),
         finds_tools: true,
     }
 }
@@ -121,7 +132,7 @@ const fn gpt(
         price,
         cache_read: 0.1,
         effort,
-        images: Some(ImageTokens::GPT),
+        images: Some(GPT_IMAGES),
         finds_tools: false,
     }
 }
@@ -133,12 +144,12 @@ const fn early(family: Family) -> Family {
 
 /// Newer models see images with more pixels.
 const fn sharp(family: Family) -> Family {
-    Family { images: Some(ImageTokens::CLAUDE_SHARP), ..family }
+    Family { images: Some(CLAUDE_SHARP_IMAGES), ..family }
 }
 
 /// Small models count images in another way.
 const fn small(family: Family) -> Family {
-    Family { images: Some(ImageTokens::GPT_SMALL), ..family }
+    Family { images: Some(GPT_SMALL_IMAGES), ..family }
 }
 
 /// Models that know their provider's search for tools.
@@ -254,14 +265,34 @@ mod tests {
         assert_eq!(routed, ModelInfo { api: None, ..direct });
     }
 
+    /// Examples from the providers' own pages.
+    #[test]
+    fn tokens_of_images_by_the_rules_of_the_providers() {
+        let table = [
+            (CLAUDE_IMAGES, (200, 200), 64),
+            (CLAUDE_IMAGES, (1000, 1000), 1296),
+            (CLAUDE_IMAGES, (4000, 3000), 1568),
+            (CLAUDE_SHARP_IMAGES, (1000, 1000), 1296),
+            (CLAUDE_SHARP_IMAGES, (4000, 3000), 4784),
+            (GPT_IMAGES, (512, 512), 255),
+            (GPT_IMAGES, (1024, 1024), 765),
+            (GPT_IMAGES, (2048, 4096), 1105),
+            (GPT_SMALL_IMAGES, (1024, 1024), 2520),
+            (GPT_SMALL_IMAGES, (5000, 5000), 3779),
+        ];
+        for (rule, (width, height), tokens) in table {
+            assert_eq!(rule.count(width, height), tokens, "{rule:?} {width}x{height}");
+        }
+    }
+
     #[test]
     fn which_models_see_images() {
         let table = [
-            ("claude-sonnet-4-6", Some(ImageTokens::CLAUDE)),
-            ("anthropic/claude-opus-5-5", Some(ImageTokens::CLAUDE_SHARP)),
-            ("gpt-4.1", Some(ImageTokens::GPT)),
-            ("gpt-5-mini", Some(ImageTokens::GPT_SMALL)),
-            ("o3", Some(ImageTokens::GPT)),
+            ("claude-sonnet-4-6", Some(CLAUDE_IMAGES)),
+            ("anthropic/claude-opus-5-5", Some(CLAUDE_SHARP_IMAGES)),
+            ("gpt-4.1", Some(GPT_IMAGES)),
+            ("gpt-5-mini", Some(GPT_SMALL_IMAGES)),
+            ("o3", Some(GPT_IMAGES)),
             ("o3-mini", None),
             ("openai/gpt-oss-20b", None),
             ("qwen3:8b", None),

@@ -69,7 +69,7 @@ async fn a_trusted_server_is_talked_to() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_vouches_for_is_not() {
+async fn a_server_without_a_known_authority_is_not() {
     let other = Roots::Pem(include_bytes!("tls/other.pem").to_vec());
     let told = told(&provider(encrypted_server(), other, None)).await;
     assert!(told.contains("TLS failed: invalid peer certificate"), "{told}");

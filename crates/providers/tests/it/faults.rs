@@ -175,7 +175,7 @@ async fn wherever_a_stream_is_cut_no_half_call_is_passed_on() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told_with_the_address() {
+async fn a_missing_server_is_told_with_the_address() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("a bound port has a number");
     drop(free);

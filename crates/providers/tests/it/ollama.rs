@@ -28,7 +28,7 @@ async fn a_server_like_openais_names_its_models() {
 }
 
 #[tokio::test]
-async fn nobody_and_somebody_else_are_none() {
+async fn no_server_and_another_one_are_none() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("a bound port has a number");
     // It listens, and never answers.

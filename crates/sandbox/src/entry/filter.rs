@@ -112,10 +112,13 @@ const TERMINAL_INJECTION: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u
 
 const DEVICES: [u32; 2] = [libc::S_IFCHR, libc::S_IFBLK];
 
+/// `AUDIT_ARCH_*` of the kernel: the numbering that a call was made with.
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xC000_003E;
+/// The same.
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xC000_00B7;
+/// The same.
 #[cfg(target_arch = "riscv64")]
 const ARCHITECTURE: u32 = 0xC000_00F3;
 
@@ -127,6 +130,7 @@ const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
+/// The answers of the filter; the errors are those that programs expect where a call is missing or not permitted.
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const FORBID: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 const NOT_IMPLEMENTED: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;

@@ -7,6 +7,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use super::error::{During as _, EntryError};
 use crate::plan::SandboxPart;
 
+/// Of rtnetlink: the request to change a device, and the flag that switches it on.
 const RTM_NEWLINK: u16 = 16;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;

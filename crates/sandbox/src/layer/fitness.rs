@@ -12,6 +12,7 @@ use super::entries::{
 };
 use crate::changes::MAX_NESTING;
 
+/// The bits for set-user-id, set-group-id and sticky.
 const SET_ID: u32 = 0o7000;
 
 /// Removes what cannot be kept at `path`: sockets, pipes, devices, and the set-id bits. Returns how

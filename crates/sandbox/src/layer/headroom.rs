@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 
 use rustix::fs::StatVfs;
 
+/// The unit of the bounds below.
 const GIB: u64 = 1 << 30;
 /// Bytes that stay free on a disk, or this part of it if that is less.
 const SPARE_BYTES: u64 = GIB;

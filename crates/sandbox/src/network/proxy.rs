@@ -31,6 +31,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is still read of a client that was refused, so that it reads why.
 const DRAIN_BYTES: usize = 256 * 1024;
+/// Read at once of what is thrown away.
+const DRAINED_BYTES: usize = 4 * 1024;
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
@@ -341,7 +343,7 @@ impl Connection {
         );
         write_all(&self.client, answer.as_bytes(), ended, deadline)?;
         let _ = self.client.shutdown(Shutdown::Write);
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; DRAINED_BYTES];
         let mut taken = 0;
         while taken < DRAIN_BYTES {
             match read(&self.client, &mut buffer, ended, deadline)? {

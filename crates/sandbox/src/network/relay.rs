@@ -11,9 +11,9 @@ use rustix::event::{PollFd, PollFlags};
 use super::waiting::is_early;
 use crate::cancel::Canceller;
 
+/// Read at once in each direction; two such buffers exist for every open connection.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// One direction.
 struct RelayDirection<'s> {
     from: &'s TcpStream,
     to: &'s TcpStream,

@@ -2,6 +2,7 @@
 
 use net::Authority;
 
+/// Of an address without a port.
 const HTTP_PORT: u16 = 80;
 
 /// Headers that are meant for the next machine only, and that we say ourselves.
@@ -44,7 +45,6 @@ pub(super) struct Plain<'a> {
 /// Who reads a request that is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// The server that it is for.
     Server,
     /// Another proxy.
     Proxy,

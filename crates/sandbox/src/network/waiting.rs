@@ -69,7 +69,7 @@ pub(super) fn read_head(
     deadline: Instant,
 ) -> Result<(Vec<u8>, Vec<u8>), NoHead> {
     let mut head = Vec::new();
-    let mut buffer = [0; 4096];
+    let mut buffer = [0; PIECE_BYTES];
     loop {
         let count = read(socket, &mut buffer, ended, deadline)?;
         // The end may have begun with what was there before.
@@ -88,6 +88,8 @@ pub(super) fn read_head(
     }
 }
 
+/// Read at once; most heads are shorter.
+const PIECE_BYTES: usize = 4 * 1024;
 const EMPTY_LINE: &[u8] = b"\r\n\r\n";
 
 /// Why there is no head.

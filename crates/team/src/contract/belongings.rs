@@ -7,6 +7,9 @@ use crate::{
     Spending, TeamRole, UserId, Visibility,
 };
 
+/// More than two readings of a clock lie apart.
+const A_MINUTE_MS: i64 = 60 * 1_000;
+
 pub(super) async fn a_project_is_shared_with_some_users(store: &dyn PeopleStore) {
     let ada = user(store, "Ada", TeamRole::Admin).await;
     let bob = user(store, "Bob", TeamRole::Member).await;
@@ -194,7 +197,7 @@ pub(super) async fn the_audit_can_be_filtered(store: &dyn PeopleStore) {
     assert_eq!(subjects(store.audit(&of_ada).await.unwrap()), ["one"]);
     let limited = AuditFilter { limit: Some(1), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&limited).await.unwrap()), ["two"]);
-    let later = AuditFilter { since: Some(now + 60_000), ..AuditFilter::default() };
+    let later = AuditFilter { since: Some(now + A_MINUTE_MS), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&later).await.unwrap()), [""; 0]);
     let never = AuditFilter { since: Some(i64::MAX), ..AuditFilter::default() };
     let none = AuditFilter { user: Some(UserId::named("\0")), ..AuditFilter::default() };
@@ -203,6 +206,6 @@ pub(super) async fn the_audit_can_be_filtered(store: &dyn PeopleStore) {
     }
     let all = AuditFilter { since: Some(i64::MIN), before: Some(i64::MAX), ..Default::default() };
     assert_eq!(store.audit(&all).await.unwrap(), paged);
-    let earlier = AuditFilter { before: Some(now - 60_000), ..AuditFilter::default() };
+    let earlier = AuditFilter { before: Some(now - A_MINUTE_MS), ..AuditFilter::default() };
     assert_eq!(subjects(store.audit(&earlier).await.unwrap()), [""; 0]);
 }

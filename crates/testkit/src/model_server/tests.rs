@@ -41,7 +41,7 @@ fn beyond_the_script_there_is_a_refusal_and_elsewhere_nothing() {
 
 #[test]
 #[should_panic(expected = "the script of the model server panicked: 1 is not 2")]
-fn a_script_that_panics_fails_its_test_and_keeps_nobody_waiting() {
+fn a_script_that_panics_fails_its_test_and_keeps_no_client_waiting() {
     let server = ModelServer::answering(|_| panic!("1 is not {}", 2));
     assert!(ask(&server, "/v1/messages", "{}").starts_with("HTTP/1.1 400"));
 }

@@ -35,6 +35,47 @@ fn the_read_me_tells_how_to_run_and_to_test() {
 }
 
 #[test]
+fn every_command_of_the_house_is_explained() {
+    let contributing = read("CONTRIBUTING.md").expect("To repair it: write CONTRIBUTING.md");
+    let source = read("xtask/src/main.rs").expect("xtask has a main file");
+    let usage = source.split("Commands:\n").nth(1).and_then(|text| text.split("\";").next());
+    let usage = usage.expect("xtask says how it is used");
+    let commands: Vec<String> = usage.lines().filter_map(command_in_usage).collect();
+    assert!(commands.iter().any(|command| command == "bench answers"), "{commands:?}");
+    let calls = |text: &str, command: &str| {
+        let call = format!("cargo xtask {command}");
+        let ends = text.match_indices(&call).map(|(at, _)| &text[at + call.len()..]);
+        ends.into_iter().any(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    let missing = commands.iter().filter(|command| !calls(&contributing, command));
+    assert_none(
+        &missing.cloned().collect::<Vec<_>>(),
+        "explain the command of `cargo xtask` in CONTRIBUTING.md",
+    );
+    let shown = contributing.lines().filter_map(|line| line.strip_prefix("cargo xtask "));
+    let unknown = shown.filter(|line| {
+        let call = line.split(" #").next().unwrap_or_default().trim();
+        let is_known = |command: &String| {
+            call.strip_prefix(command.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
+        !commands.iter().any(is_known)
+    });
+    assert_none(
+        &unknown.map(str::to_owned).collect::<Vec<_>>(),
+        "CONTRIBUTING.md names a command that xtask does not have",
+    );
+}
+
+/// `bench agent` in a line such as `  bench agent [--quick]   Costs of …`; none in a line that goes on.
+fn command_in_usage(line: &str) -> Option<String> {
+    let line = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
+    let end = line.find("  ").unwrap_or(line.len());
+    let words = line[..end].split(' ').take_while(|word| !word.starts_with('['));
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+#[test]
 fn every_tool_is_one_file_and_stands_in_the_read_me() {
     let read_me = read("README.md").unwrap_or_default();
     let mut problems = Vec::new();

@@ -176,7 +176,6 @@ mod tests {
 
     #[derive(Serialize, JsonSchema)]
     struct Output {
-        /// A count.
         count: usize,
         #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<String>,

@@ -57,7 +57,7 @@ async fn only_the_hunks_that_were_picked_are_written_and_they_are_shown_again() 
 }
 
 #[tokio::test]
-async fn bytes_that_the_person_edited_are_what_is_written() {
+async fn bytes_that_the_user_edited_are_what_is_written() {
     let files = || BTreeMap::from([("a.txt".to_owned(), FileBytes(b"mine\n".to_vec()))]);
     let bench = bench(vec![Box::new(move |request| request.with_files(files()))]);
     let done = bench.ok("update_file", far_edits()).await;

@@ -462,7 +462,7 @@ async fn what_cannot_be_run_is_explained() {
 }
 
 #[tokio::test]
-async fn arguments_that_a_person_changed_are_the_ones_that_run() {
+async fn arguments_that_a_user_changed_are_the_ones_that_run() {
     let answers = vec![with_arguments(json!({"command": "sh better.sh"})), yes()];
     let policy = Policy::default().with_commands(CommandMode::Ask);
     let options = ExecutorOptions { policy: policy.into(), ..ExecutorOptions::default() };

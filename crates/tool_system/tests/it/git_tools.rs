@@ -180,7 +180,7 @@ async fn a_commit_is_asked_for_and_records_exactly_the_named_files() {
 }
 
 #[tokio::test]
-async fn a_person_can_refuse_a_commit() {
+async fn a_user_can_refuse_a_commit() {
     let Some(bench) = repository(vec![no(Some("not yet"))]) else {
         return;
     };

@@ -164,7 +164,7 @@ async fn without_an_approver_the_error_says_how_to_allow_it() {
 }
 
 #[tokio::test]
-async fn a_yes_beforehand_still_needs_a_door_that_can_act() {
+async fn a_yes_beforehand_still_needs_a_performer() {
     let options = ExecutorOptions { approver: Arc::new(ApproveAll), ..Default::default() };
     let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble)]);
     let error = bench.err("scribble", json!({"text": "x"})).await;

@@ -70,7 +70,7 @@ impl World {
 
     fn tell(&mut self) {
         for entry in std::mem::take(&mut self.on_the_way) {
-            if self.feed.take(&entry) == Taken::Gap {
+            if self.feed.take(&entry) == EntryFate::Gap {
                 self.feed.catch_up(&self.log);
             }
         }
@@ -235,8 +235,8 @@ fn an_entry_that_shows_a_gap_is_not_taken_before_the_log_is_read() {
     world.write(event(0));
     world.write(event(1));
     let second = world.log[1].clone();
-    assert_eq!(world.feed.take(&second), Taken::Gap);
+    assert_eq!(world.feed.take(&second), EntryFate::Gap);
     assert_eq!(world.feed.through(), 0);
     world.feed.catch_up(&world.log);
-    assert_eq!(world.feed.take(&second), Taken::Known);
+    assert_eq!(world.feed.take(&second), EntryFate::Known);
 }

@@ -9,7 +9,7 @@ use store::{Exchange, SessionId, Store, StoreError};
 use tokio::sync::{OnceCell, watch};
 
 use super::HubSignal;
-use crate::feed::{Feed, Taken};
+use crate::feed::{EntryFate, Feed};
 
 /// The latest entries that are kept, so that those who follow the log do not all read the same ones from the store.
 const KEPT_ENTRIES: usize = 128;
@@ -131,13 +131,13 @@ impl SessionFeed {
     pub(super) async fn take(&self, entry: &LogEntry) {
         let taken = self.with(|feed| feed.take(entry));
         match taken {
-            Taken::Applied => {
+            EntryFate::Applied => {
                 self.keep(entry.clone());
                 if entry.event.is_delta() { self.tell_growth() } else { self.tell() }
             }
-            Taken::Known => {}
+            EntryFate::Known => {}
             // If the log cannot be read now, the next entry shows the same gap.
-            Taken::Gap => drop(self.refresh().await),
+            EntryFate::Gap => drop(self.refresh().await),
         }
     }
 

@@ -30,7 +30,6 @@ impl SessionView {
         Self { view, project, id }
     }
 
-    /// Its project.
     pub(crate) fn project(&self) -> ProjectView {
         self.view.project_view(&self.project)
     }

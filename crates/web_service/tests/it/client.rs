@@ -9,7 +9,6 @@ use tokio::net::TcpStream;
 /// How long a test waits for what must come.
 const WATCHDOG: Duration = Duration::from_secs(30);
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -30,7 +30,7 @@ export default function Projects() {
 
 function Project({ project, users, shared, isServed, act }) {
   const id = useId();
-  const count = shared.size ? plural(shared.size, 'user') : 'nobody: only admins see it';
+  const count = shared.size ? plural(shared.size, 'user') : 'no user: only admins see it';
   return html`<div class="team-card" role="group" aria-labelledby=${id}>
     <h2 id=${id}>${visible(project)} <span class="team-note">shared with ${count}</span></h2>
     ${!isServed && html`<p class="team-note">It is served by another replica: here it can be taken away only.</p>`}

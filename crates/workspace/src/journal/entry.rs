@@ -16,6 +16,7 @@ use super::kept::KeptMetadata;
 use crate::RelPath;
 
 const TRAILER_MAGIC: &[u8; 8] = b"TKILNEND";
+/// Of BLAKE3.
 const HASH_BYTES: usize = 32;
 
 /// Offset of the index, its length, its hash, the magic.

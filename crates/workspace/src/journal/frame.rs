@@ -2,6 +2,7 @@
 
 use super::entry::EntryId;
 
+/// What a frame begins with: the kind of entry and the version of its form.
 const MAGIC: u64 = u64::from_le_bytes(*b"TKENTRY1");
 const FIELDS: usize = 5;
 

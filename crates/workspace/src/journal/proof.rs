@@ -2,7 +2,7 @@
 //!
 //! Size and mode of every base are compared before anything is written. The bytes of a large file
 //! are compared by a thread of their own meanwhile; no name changes before their hash is known to
-//! be the expected one.
+//! be the expected one. "edit of 10 lines in 1 MB, overhead of the journal" of `cargo xtask bench changes` needs it.
 
 use std::os::fd::{AsFd, OwnedFd};
 

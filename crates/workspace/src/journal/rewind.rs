@@ -19,6 +19,7 @@ use crate::base::FoundAt;
 use crate::ops::Ops;
 use crate::temp_name::spare_path;
 
+/// While the old content is written only the owner may look.
 const PRIVATE_MODE: u32 = 0o600;
 
 pub(crate) struct Rewind<'r> {

@@ -22,6 +22,7 @@ use crate::{EntryMeta, Error, StateDir};
 
 const LOCK_NAME: &str = "lock";
 const SEGMENT_SUFFIX: &str = ".log";
+/// Entries hold the content of files, which may not be for other users.
 const FILE_MODE: u32 = 0o600;
 
 /// Enough for the header of most entries in one read.
@@ -42,6 +43,7 @@ pub(crate) struct Tally {
     pub(crate) total: u64,
 }
 
+/// Three numbers of eight bytes.
 const TALLY_BYTES: usize = 24;
 
 pub(crate) struct Store {

@@ -26,7 +26,6 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// A line of JSON.
 #[derive(Serialize)]
 struct JsonLine<T> {
     at: String,

@@ -204,7 +204,7 @@ fn an_answer_that_always_breaks_off_is_given_up() {
 }
 
 #[test]
-fn what_is_no_json_is_not_taken_for_an_answer() {
+fn what_is_not_json_is_not_taken_for_an_answer() {
     assert_snapshot!(seen(Times::Always, |_| Fault::InvalidJson), @"
     · the answer cannot be understood: NAME: a piece of the answer is not valid JSON; check that URL speaks FORM
     exit 5, 2 requests

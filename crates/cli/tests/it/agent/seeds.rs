@@ -219,7 +219,7 @@ fn test_3_file_edit_with_approval() {
 }
 
 #[test]
-fn test_3_file_edit_that_nobody_approves() {
+fn test_3_file_edit_without_an_approval() {
     let before = Bench::new(PROJECT).project.read("src/main.js");
     let (_, script) = commented();
     in_every_form(COMMENT, &[], &script, |played| {

@@ -24,7 +24,6 @@ pub struct CommandPattern {
 /// What may follow the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Tail {
-    /// Nothing.
     Nothing,
     /// Any words.
     Words,

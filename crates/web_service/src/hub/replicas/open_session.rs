@@ -9,7 +9,6 @@ use super::{Question, RemoteSession};
 use crate::api::SessionBrief;
 use crate::hub::{LiveSession, ServedProject, SessionFeed, SessionHub};
 
-/// A session that is open.
 #[derive(Clone)]
 pub(crate) enum OpenSession {
     Here(Arc<LiveSession>),
