@@ -16,6 +16,9 @@ use tempfile::TempDir;
 
 use crate::left_out;
 
+/// Where a server listens. Ports of the usual address of this machine are given to any program, also as those that it
+/// connects from, so that one which was free, or which a killed server has had, may be taken.
+const HOST: &str = "127.0.0.5";
 /// Names the server that all tests of a run use, as `postgres://user@host:port`.
 pub const POSTGRES_VARIABLE: &str = "TOOLKILN_TEST_POSTGRES";
 
@@ -121,7 +124,7 @@ impl Postgres {
         let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
         let mut own = OwnServer { dir, port, settings, keeper: None };
         own.run(&bin);
-        Postgres { url: format!("postgres://postgres@127.0.0.1:{port}"), bin, own: Some(own) }
+        Postgres { url: format!("postgres://postgres@{HOST}:{port}"), bin, own: Some(own) }
     }
 
     /// Whether there are programs of PostgreSQL on this machine.
@@ -190,7 +193,8 @@ impl OwnServer {
         command.arg("-D").arg(self.dir.path().join("data"));
         let listen = format!("port={}", self.port);
         let sockets = format!("unix_socket_directories={}", self.dir.path().display());
-        for setting in [listen.as_str(), &sockets, "listen_addresses=127.0.0.1"] {
+        let host = format!("listen_addresses={HOST}");
+        for setting in [listen.as_str(), &sockets, &host] {
             command.args(["-c", setting]);
         }
         for setting in &self.settings {
@@ -350,9 +354,9 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A port of this machine that nothing listens at.
+/// A port of [`HOST`] that nothing listens at.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let listener = TcpListener::bind((HOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("a bound socket has an address").port()
 }
 

@@ -22,6 +22,8 @@ DESKTOP = {'width': 1280, 'height': 800}
 PHONE = {'width': 390, 'height': 844}
 # How long a test waits for what must come, in milliseconds.
 WATCHDOG = 15_000
+# Where the service listens. The system gives ports of 127.0.0.1 to any program, also while a test starts it again.
+HOST = '127.0.0.2'
 
 # Violations of the policy are told where the test looks for errors.
 REPORT_VIOLATIONS = """addEventListener('securitypolicyviolation', (event) =>
@@ -80,7 +82,7 @@ class World:
         """Starts the service, at the port that it had before if it was started before."""
         self.arguments = more or self.arguments
         command = [self.binary, *self.command(), '--provider', 'ollama', '--base-url', self.model.base_url, '--model', 'opus']
-        command += ['--listen', f'127.0.0.1:{self.port}', *self.arguments]
+        command += ['--listen', f'{HOST}:{self.port}', *self.arguments]
         with open(self.home / 'stderr', 'a') as stderr:
             self.service = subprocess.Popen(
                 command, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL,

@@ -178,7 +178,7 @@ fn options_that_the_service_has_settled_are_refused_and_not_ignored() {
 #[test]
 fn without_a_service_the_user_is_told_how_to_start_one() {
     let project = Fixture::new(PROJECT);
-    let service = Service::start_with(&project, &[]);
+    let service = Service::start_alone(14, &project, &ModelServer::start([]));
     let address = service.address.clone();
     service.kill();
     let ran = output(&project, &["run", "Hello", "--attach", &address]);

@@ -63,7 +63,7 @@ fn holds_no_secret(asked: &str, secrets: &Value) {
 fn a_program_that_takes_the_port_of_a_service_that_has_ended_is_sent_no_token() {
     let project = Fixture::new(PROJECT);
     let model = never_ending();
-    let service = Service::start(&project, &model);
+    let service = Service::start_alone(11, &project, &model);
     let run = working(&project, &service, &model);
     let (address, secrets) = (service.address.clone(), service.secrets.clone());
     service.kill();
@@ -80,7 +80,7 @@ fn a_program_that_takes_the_port_of_a_service_that_has_ended_is_sent_no_token() 
 fn a_run_whose_service_was_killed_and_started_again_says_that_its_turn_has_no_end() {
     let project = Fixture::new(PROJECT);
     let model = never_ending();
-    let service = Service::start(&project, &model);
+    let service = Service::start_alone(12, &project, &model);
     let run = working(&project, &service, &model);
     let address = service.address.clone();
     service.kill();
@@ -96,7 +96,7 @@ fn a_run_whose_service_was_killed_and_started_again_says_that_its_turn_has_no_en
 fn a_token_from_the_environment_is_not_sent_without_a_proof_either() {
     let project = Fixture::new(PROJECT);
     let model = ModelServer::start([Reply::text("Hello.")]);
-    let service = Service::start(&project, &model);
+    let service = Service::start_alone(13, &project, &model);
     let mut run = here(&project, &["run", "Hello", "--attach", &service.address]);
     run.env("XDG_STATE_HOME", "/dev/null/state");
     run.env("TOOLKILN_TOKEN", service.secrets["chat"].as_str().unwrap());

@@ -41,6 +41,13 @@ impl Service {
         Self::start_with(project, &more)
     }
 
+    /// The same at an address of this machine that no other test uses. The port stays free after its end: the system gives
+    /// ports of the usual address to any program, also as those that it connects from.
+    pub(crate) fn start_alone(last: u8, project: &Fixture, model: &ModelServer) -> Self {
+        let more = ["--provider", "anthropic", "--base-url", &model.base_url()];
+        Self::start_at(&format!("127.0.0.{last}:0"), project, &more, &[], Stdio::null())
+    }
+
     pub(crate) fn start_with(project: &Fixture, more: &[&str]) -> Self {
         Self::start_in(project, more, &[])
     }
