@@ -22,3 +22,35 @@ pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod undo;
 pub(crate) mod web;
+
+use std::process::ExitCode;
+
+use crate::args::Command;
+
+/// Does what the command line says.
+pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Setup(args) => setup::run(&args),
+        Command::Chat(args) => chat::run(&args),
+        Command::Resume(args) => resume::run(args),
+        Command::Run(args) => run::run(&args),
+        Command::Sessions(command) => sessions::run(&command),
+        Command::Stats(args) => stats::run(&args),
+        Command::Tools(args) => tools::run(&args),
+        Command::Call(args) => call::run(args),
+        Command::Mcp(args) => mcp::run(args),
+        Command::Acp(args) => acp::run(args),
+        Command::Web(args) => web::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Index(args) => index::run(&args),
+        Command::History(args) => history::run(&args),
+        Command::Undo(args) => undo::run(args),
+        Command::Redo(args) => redo::run(&args),
+        Command::Policy(command) => policy::run(command),
+        Command::Config(command) => config::run(&command),
+        Command::Layer(args) => layer::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    }
+}

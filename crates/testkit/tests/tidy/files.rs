@@ -104,7 +104,7 @@ fn main_reads_like_a_table_of_contents() {
     let count = read(path).expect("the binary has a main file").lines().count();
     assert!(
         count < MOST_LINES_OF_MAIN,
-        "{path} has {count} lines. To repair it: keep parsing and one `match` there, below \
+        "{path} has {count} lines. To repair it: keep the modules and the way into them there, below \
          {MOST_LINES_OF_MAIN} lines, and move each command to a module of its own"
     );
 }
