@@ -5,9 +5,8 @@ use agent_client_protocol_schema::v1::{
     UnstructuredCommandInput,
 };
 use context_manager::CompactOutcome;
-use protocol::{Content, ErrorCode, ToolCall, ToolError};
-use serde_json::{Map, Value};
-use session::{RewindFiles, RewindPoint, Session};
+use protocol::{Content, ErrorCode, ToolError};
+use session::{RewindFiles, RewindPoint, Session, TakeBack};
 use tokio_util::sync::CancellationToken;
 use tool_system::History;
 
@@ -125,8 +124,11 @@ impl EditorCommand {
                 CompactOutcome::NothingToLeaveOut => "Nothing can be left out.".to_owned(),
                 CompactOutcome::Cancelled => "Cancelled; nothing has changed.".to_owned(),
             },
-            Self::Undo => take_back("undo", argument, session, cancel).await?,
-            Self::Redo => take_back("redo", "", session, cancel).await?,
+            Self::Undo => {
+                let change = (!argument.is_empty()).then(|| argument.to_owned());
+                session.take_back(TakeBack::Undo(change), cancel).await.map_err(broken)??
+            }
+            Self::Redo => session.take_back(TakeBack::Redo, cancel).await.map_err(broken)??,
             Self::Diff => session_diff(session)?,
             Self::Rewind => rewind(argument, session).await?,
             Self::Fork => fork(session).await?,
@@ -139,28 +141,6 @@ impl EditorCommand {
             }
         };
         Ok(CommandOutcome::Said(said))
-    }
-}
-
-/// Undoes or redoes through the very tool, so that the user sees what it does and is asked.
-async fn take_back(
-    tool: &str,
-    change: &str,
-    session: &mut Session,
-    cancel: &CancellationToken,
-) -> Result<String, ToolError> {
-    let change = (!change.is_empty()).then(|| ("change_id".to_owned(), Value::from(change)));
-    let arguments: Map<String, Value> = change.into_iter().collect();
-    let call = ToolCall::new(format!("editor_{tool}"), tool, arguments);
-    match session.executor().execute_tool(&call, cancel).await {
-        Ok(value) => {
-            let paths = value.get("paths").map(ToString::to_string).unwrap_or_default();
-            let told = format!("The user has used {tool}; files changed: {paths}");
-            session.tell(&told).await.map_err(broken)?;
-            Ok(format!("{tool}: done {paths}"))
-        }
-        Err(error) if error.code == ErrorCode::Rejected => Ok("Nothing was changed.".to_owned()),
-        Err(error) => Err(error),
     }
 }
 

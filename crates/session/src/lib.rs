@@ -16,6 +16,7 @@ mod recall;
 mod rewinding;
 mod runtime;
 mod session;
+mod taking_back;
 
 pub use approval::{ApprovalManager, NotAsked};
 pub use attachments::{Attached, with_files};
@@ -26,3 +27,4 @@ pub use prompt::SystemPromptService;
 pub use rewinding::{RewindFiles, RewindPoint};
 pub use runtime::{ContextToolRuntime, tool_spec};
 pub use session::{Model, Session, SessionError, SessionParts};
+pub use taking_back::TakeBack;

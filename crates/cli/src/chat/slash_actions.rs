@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use protocol::{AgentRole, ErrorCode, Rewind, ToolCall};
-use serde_json::{Map, Value};
-use session::{RewindFiles, Session};
+use protocol::{AgentRole, Rewind};
+use session::{RewindFiles, Session, TakeBack};
 use tool_system::{Category, History};
 
 use super::live::Feeds;
@@ -59,8 +58,8 @@ impl Chat {
     /// Does a command that may fail. Answers whether to go on.
     async fn act(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
         match command {
-            ChatCommand::Undo(change) => return self.take_back("undo", change).await,
-            ChatCommand::Redo => return self.take_back("redo", None).await,
+            ChatCommand::Undo(change) => return self.take_back(TakeBack::Undo(change)).await,
+            ChatCommand::Redo => return self.take_back(TakeBack::Redo).await,
             ChatCommand::Init => return self.say(INIT_REQUEST.to_owned()).await,
             ChatCommand::Shell(line) => return self.shell(&line).await,
             ChatCommand::Other { name, arguments } => {
@@ -97,26 +96,15 @@ impl Chat {
         Ok(true)
     }
 
-    /// Undoes or redoes through the very tool, so that the user sees what it does and is asked.
-    async fn take_back(&mut self, tool: &str, change: Option<String>) -> anyhow::Result<bool> {
-        let arguments: Map<String, Value> =
-            change.map(|id| ("change_id".to_owned(), Value::from(id))).into_iter().collect();
-        let call = ToolCall::new(format!("chat_{tool}"), tool, arguments);
-        let words = if tool == "undo" { "undoing" } else { "redoing" };
-        let done = self.work(words, async |session, cancel| {
-            session.executor().execute_tool(&call, cancel).await
-        });
-        let Some(done) = done.await? else { return Ok(false) };
-        match done {
-            Ok(value) => {
-                let paths = value.get("paths").map(ToString::to_string).unwrap_or_default();
-                self.note(&format!("{tool}: done {paths}"));
-                self.session
-                    .tell(&format!("The user has used {tool}; files changed: {paths}"))
-                    .await?;
-            }
-            Err(error) if error.code == ErrorCode::Rejected => self.note("Nothing was changed."),
-            Err(error) => self.tell(&error.full_message()),
+    async fn take_back(&mut self, what: TakeBack) -> anyhow::Result<bool> {
+        let words = if what == TakeBack::Redo { "redoing" } else { "undoing" };
+        let done = self.work(words, async |session, cancel| session.take_back(what, cancel).await);
+        match done.await? {
+            None => return Ok(false),
+            Some(done) => match done? {
+                Ok(done) => self.note(&done),
+                Err(error) => self.tell(&error.full_message()),
+            },
         }
         Ok(true)
     }

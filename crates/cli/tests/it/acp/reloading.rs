@@ -152,6 +152,7 @@ fn commands_of_the_chat_work_on_the_session() {
     editor.say(&session, "/undo");
     assert!(desk.project.read("src/main.rs").contains("oven"));
     assert_eq!(editor.asked.len(), 2);
+    assert!(editor.words().contains("Undid change "), "{}", editor.words());
     editor.say(&session, "/redo");
     editor.say(&session, "/rewind 1");
     assert!(desk.project.read("src/main.rs").contains("oven"));

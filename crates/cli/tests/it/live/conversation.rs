@@ -53,14 +53,18 @@ fn a_change_is_shown_approved_and_taken_back_by_undo() {
     assert_eq!(project.read("src/db.js"), NEW_DB);
     chat.say("/undo");
     chat.answers("Edit src/db.js, +1 −1?", "y");
-    chat.sees("undo: done");
+    chat.sees("Undid change ");
+    chat.sees(": src/db.js");
     chat.is_idle();
     assert_eq!(project.read("src/db.js"), DB);
     chat.say("what now?");
     chat.sees("I see.");
     chat.is_idle();
     let said = server.calls()[2].user_texts().join("\n");
-    assert!(said.contains("The user has used undo"), "{said}");
+    assert!(
+        said.contains("The user has used undo. Undid change ") && said.contains("src/db.js"),
+        "{said}"
+    );
     let text = chat.leave();
     assert!(text.contains("  Rewrote   src/db.js"), "{text}");
     assert_eq!(text.matches("+ exports.open = () => 2;").count(), 1, "questions go: {text}");
