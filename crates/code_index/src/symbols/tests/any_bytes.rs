@@ -109,7 +109,7 @@ fn what_stands_in_thousands_of_scopes_names_the_nearest() {
     assert_eq!(found.symbols.len(), deep + 1);
     let containers = || found.symbols.iter().filter_map(|symbol| symbol.container.as_deref());
     assert!(containers().all(|container| container.len() <= 1000));
-    assert!(containers().last().unwrap().ends_with(".scope.scope"));
+    assert!(containers().next_back().unwrap().ends_with(".scope.scope"));
 }
 
 #[test]
