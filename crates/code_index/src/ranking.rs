@@ -78,9 +78,11 @@ pub struct RankedFile {
 pub struct RankedFiles {
     /// The files, best first.
     pub files: Vec<RankedFile>,
-    /// Files that have anything of what was asked for. In a large project, where only the most
-    /// promising files are read, those that can have it.
+    /// Files that have anything of what was asked for.
     pub total: u64,
+    /// Whether these are the files that can have it: in a large project, only the most promising
+    /// files are read.
+    pub total_is_upper_bound: bool,
     /// Files that there are.
     pub files_searched: u64,
     /// Words of the query that are beyond what is looked for.
@@ -126,7 +128,10 @@ pub fn search_ranked(
                 let (more_walk, more) = read(nominees.take_most_promising(&weights, factor));
                 walk = more_walk;
                 workers.extend(more);
-                if !nominees.has_unread() || answers(&workers) >= scope.max_results {
+                if answers(&workers) >= scope.max_results {
+                    break;
+                }
+                if !nominees.has_unread() && !nominate_last(nominees, code, &scanner, scope) {
                     break;
                 }
             }
@@ -144,16 +149,25 @@ pub fn search_ranked(
         files.extend(worker.files);
     }
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    // A file that changed meanwhile may have been listed twice.
+    files.dedup_by(|a, b| a.path == b.path);
     let all = walk.files.max(visited);
     // Where not every file was read, those that may answer are counted.
     let nominees = nominated.as_ref().map(|(nominees, _)| nominees);
-    let unread = nominees.filter(|nominees| nominees.has_unread());
+    let unread = nominees.filter(|nominees| !nominees.is_exhausted());
     let total = unread.map_or(files.len(), Nominees::count) as u64;
+    let total_is_upper_bound = unread.is_some();
     let known = nominees.map(|nominees| nominees.all_files(&files));
     let known = known.unwrap_or_else(|| AllFiles::counted(scanner.terms.len(), &files));
     let words_left_out = question.left_out;
-    let mut ranked =
-        RankedFiles { files_searched: all, total, words_left_out, walk, ..RankedFiles::default() };
+    let mut ranked = RankedFiles {
+        files_searched: all,
+        total,
+        total_is_upper_bound,
+        words_left_out,
+        walk,
+        ..RankedFiles::default()
+    };
     ranked.too_large = (too_large.len() as u64, too_large.into_iter().take(MAX_NAMED).collect());
     let scoring = Scoring::new(query.weights, &scanner.terms, all, &known);
     for (score, path) in best_files(&scoring, files, scope.max_results) {
@@ -189,12 +203,37 @@ fn nominees(
     }
     let mut nominees = Nominees::new(scanner.terms.len(), telling);
     let report = code.list_with_plans(&plans, scope, &mut |path, terms| {
-        let mut is_named = false;
-        scanner.each_hit(path, |_| is_named = true);
-        let name_terms = if is_named { InPath::new(scanner, path).name_terms() } else { 0 };
-        nominees.add(terms, name_terms, || RelPath::from_bytes(path).ok());
+        nominees.add(terms, name_terms(scanner, path), || RelPath::from_bytes(path).ok());
     })?;
     Some((nominees, report))
+}
+
+/// Adds the files that can have nothing but terms of which an index knows nothing; false if there are none
+/// or the index no longer says.
+fn nominate_last(
+    nominees: &mut Nominees,
+    code: &CodeBase,
+    scanner: &Scanner,
+    scope: &SearchScope,
+) -> bool {
+    if !nominees.has_last_resort() {
+        return false;
+    }
+    let listed = code.list_with_plans(&scanner.plans(), scope, &mut |path, terms| {
+        let path_of = || RelPath::from_bytes(path).ok();
+        nominees.add_last_resort(terms, name_terms(scanner, path), path_of);
+    });
+    if listed.is_some() {
+        nominees.end_last_resort();
+    }
+    nominees.has_unread()
+}
+
+/// The terms in the name of the file at `path`, one bit each.
+fn name_terms(scanner: &Scanner, path: &[u8]) -> u32 {
+    let mut is_named = false;
+    scanner.each_hit(path, |_| is_named = true);
+    if is_named { InPath::new(scanner, path).name_terms() } else { 0 }
 }
 
 fn found_by<'a>(workers: &'a [RankingWorker]) -> impl Iterator<Item = &'a FileFindings> {

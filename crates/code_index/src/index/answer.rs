@@ -3,7 +3,6 @@
 use super::candidates::Candidates;
 use super::format::{ALWAYS, FOLDS};
 use super::plan::{Need, TrigramPlan};
-use super::postings;
 use super::segment::{List, Malformed, Segment};
 
 /// Looking into one more file costs about as much as reading this many postings. Reading more than
@@ -76,9 +75,7 @@ impl<O: AsRef<[u8]>> Segment<O> {
     fn add(&self, list: List<'_>, into: &mut Candidates) -> Result<(), Malformed> {
         let sensible = match list {
             List::Single(file) => into.insert(file).then_some(()),
-            List::Many { kind, length, bytes } => {
-                postings::read(kind, length, bytes, self.files(), into)
-            }
+            List::Many(list) => list.read(self.files(), into),
         };
         sensible.ok_or(Malformed)
     }

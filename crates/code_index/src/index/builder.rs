@@ -124,10 +124,12 @@ impl<'s> IndexBuilder<'s> {
             metadata: metadata.len() as u64,
         };
         out.write_all(&merged.entries)?;
-        write_files(files, &mut out)?;
-        let summed = [metadata, merged.directory.as_slice()].concat();
-        out.write_all(&summed)?;
-        out.write_all(&footer.to_bytes(&summed))?;
+        let mut end = Vec::new();
+        push_files(files, &mut end);
+        end.extend_from_slice(metadata);
+        end.extend_from_slice(&merged.directory);
+        footer.push_to(&mut end);
+        out.write_all(&end)?;
         out.flush()?;
         Ok(Totals {
             bytes: footer.index_bytes(),
@@ -137,22 +139,15 @@ impl<'s> IndexBuilder<'s> {
     }
 }
 
-fn write_files(files: &[IndexedFile<'_>], out: &mut impl Write) -> io::Result<()> {
-    for file in files {
-        out.write_all(file.path)?;
-    }
+fn push_files(files: &[IndexedFile<'_>], out: &mut Vec<u8>) {
+    files.iter().for_each(|file| out.extend_from_slice(file.path));
     let mut end = 0;
     for file in files {
         end += file.path.len() as u32;
-        out.write_all(&end.to_le_bytes())?;
+        out.extend(end.to_le_bytes());
     }
-    for file in files {
-        out.write_all(&file.stamp.to_bytes())?;
-    }
-    for file in files {
-        out.write_all(&[file.flags.bits()])?;
-    }
-    Ok(())
+    files.iter().for_each(|file| out.extend(file.stamp.to_bytes()));
+    out.extend(files.iter().map(|file| file.flags.bits()));
 }
 
 fn refused(why: &str) -> io::Error {

@@ -10,11 +10,12 @@
 //! flags       one byte per file
 //! metadata    whatever the caller has to say
 //! directory   for each bucket: its first entry, where its lists begin, a checksum
-//! footer      lengths of the above and a checksum of metadata, directory and footer
+//! footer      lengths of the above and a checksum of everything from the paths on
 //! ```
 //!
 //! The footer comes last so that an index can be written in one go. All numbers are little-endian
-//! and nothing is aligned.
+//! and nothing is aligned. What the checksum of the footer does not cover has checksums of its own,
+//! since only little of it is read for a question: each bucket of the dictionary, and each list.
 
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ use super::stamp::IndexStamp;
 
 pub(super) const MAGIC: &[u8; 8] = b"TKINDEX1";
 /// To be counted up with each change of the format or of what counts as a trigram.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Bits of a trigram that choose the bucket, and bits that choose the entry in it.
 const HALF_BITS: u32 = 12;
@@ -162,19 +163,17 @@ impl Footer {
     const VERSION_AT: usize = Self::CHECKSUM_AT + 8;
     const MAGIC_AT: usize = Self::VERSION_AT + 4;
 
-    /// The end of an index. `summed` is its metadata and directory.
-    pub(super) fn to_bytes(self, summed: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(Self::BYTES);
-        bytes.extend(self.files.to_le_bytes());
-        bytes.extend(self.entries.to_le_bytes());
-        bytes.extend(self.postings.to_le_bytes());
-        bytes.extend(self.paths.to_le_bytes());
-        bytes.extend(self.metadata.to_le_bytes());
-        let sum = checksum(&[summed, &bytes].concat());
-        bytes.extend(sum.to_le_bytes());
-        bytes.extend(VERSION.to_le_bytes());
-        bytes.extend(MAGIC);
-        bytes
+    /// Appends the footer to what it covers: an index from its paths on.
+    pub(super) fn push_to(self, end: &mut Vec<u8>) {
+        end.extend(self.files.to_le_bytes());
+        end.extend(self.entries.to_le_bytes());
+        end.extend(self.postings.to_le_bytes());
+        end.extend(self.paths.to_le_bytes());
+        end.extend(self.metadata.to_le_bytes());
+        let sum = checksum(end);
+        end.extend(sum.to_le_bytes());
+        end.extend(VERSION.to_le_bytes());
+        end.extend(MAGIC);
     }
 
     /// The length of the whole index.
@@ -208,7 +207,7 @@ impl Footer {
             metadata: u64_at(bytes, 24),
         };
         let parts = footer.parts(at).ok_or(SegmentError::Damaged)?;
-        let summed = &index[parts.metadata.start..at + Self::CHECKSUM_AT];
+        let summed = &index[parts.paths.start..at + Self::CHECKSUM_AT];
         if checksum(summed) != u64_at(bytes, Self::CHECKSUM_AT) {
             return Err(SegmentError::Damaged);
         }

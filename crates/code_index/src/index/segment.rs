@@ -7,13 +7,13 @@ use super::format::{
     BUCKETS, Bucket, DictionaryEntry, Footer, SegmentError, SegmentParts, bucket_of, checksum,
 };
 use super::path_order::{is_beneath, path_order};
-use super::postings::{ListKind, length};
+use super::postings::{ListKind, PostingList};
 use super::stamp::{Flags, IndexStamp};
 
 /// An index in bytes, for instance of a mapped file.
 ///
-/// Opening it looks at its end only. Whatever else it says is checked when it is used, so that a
-/// damaged index gives other candidates, up to all files, but never more than that.
+/// Opening it checks what it says of its files. The dictionary and the lists are checked as far as
+/// they are used; where they are damaged, all files are candidates.
 pub struct Segment<O> {
     owner: O,
     parts: SegmentParts,
@@ -28,7 +28,7 @@ pub(super) struct Malformed;
 #[derive(Clone, Copy)]
 pub(super) enum List<'a> {
     Single(u32),
-    Many { kind: ListKind, length: u32, bytes: &'a [u8] },
+    Many(PostingList<'a>),
 }
 
 impl List<'_> {
@@ -36,7 +36,7 @@ impl List<'_> {
     pub(super) fn length(&self) -> u32 {
         match *self {
             List::Single(_) => 1,
-            List::Many { length, .. } => length,
+            List::Many(list) => list.length(),
         }
     }
 }
@@ -142,13 +142,13 @@ impl<O: AsRef<[u8]>> Segment<O> {
             return Ok(Some(List::Single(entry.place)));
         }
         let postings = &self.owner.as_ref()[..self.parts.postings.end];
-        let mut bytes = usize::try_from(lists_at)
+        let bytes = usize::try_from(lists_at)
             .ok()
             .and_then(|at| at.checked_add(entry.place as usize))
             .and_then(|at| postings.get(at..))
             .ok_or(Malformed)?;
-        let length = length(&mut bytes, self.parts.files).ok_or(Malformed)?;
-        Ok(Some(List::Many { kind: entry.kind, length, bytes }))
+        let list = PostingList::at(bytes, entry.kind, self.parts.files).ok_or(Malformed)?;
+        Ok(Some(List::Many(list)))
     }
 
     /// Where the lists of a bucket begin, and its entries.

@@ -183,7 +183,7 @@ proptest! {
         let mut index = build(&samples(&contents), PLAIN);
         let end = index.len();
         // The end is found out at once; what is before it only when it is used.
-        let summed = Footer::read(&index).unwrap().metadata.start;
+        let summed = Footer::read(&index).unwrap().paths.start;
         for (at, bit) in flips {
             index[at.index(if shorten { end } else { summed })] ^= 1 << bit;
         }
@@ -217,11 +217,56 @@ fn each_cut_and_each_flip_at_the_end_is_found_out() {
     for length in 0..index.len() {
         assert!(Segment::open(&index[..length]).is_err(), "{length}");
     }
-    let summed = Footer::read(&index).unwrap().metadata.start;
-    for at in (summed..index.len()).rev().take(200).chain([summed, summed + 1000]) {
+    let summed = Footer::read(&index).unwrap().paths.start;
+    for at in (summed..index.len()).rev().take(200).chain(summed..summed + 1000) {
         let mut damaged = index.clone();
         damaged[at] ^= 0x10;
         assert!(Segment::open(&damaged).is_err(), "{at}");
+    }
+}
+
+/// Files of which enough have the same trigrams for lists of every kind.
+fn many_files() -> Vec<Sample> {
+    let text = |at: usize| match at % 50 {
+        0 => format!("rare{at} common"),
+        1 => "K\u{212A}lvin common".into(),
+        _ => format!("common {}", ["even", "odd"][usize::from(at.is_multiple_of(2))]),
+    };
+    let contents = (0..300).map(|at| (text(at).into_bytes(), at % 90 == 7));
+    samples(&contents.collect::<Vec<_>>())
+}
+
+#[test]
+fn no_flipped_bit_changes_what_is_known_of_a_file_or_takes_it_out_of_an_answer() {
+    let samples = many_files();
+    let mut index = build(&samples, PLAIN);
+    let parts = Footer::read(&index).unwrap();
+    let plans: Vec<TrigramPlan> = ["common", "even", "odd", "rare50", "(?i)klv"]
+        .map(|pattern| TrigramPlan::of(pattern, true, false))
+        .into();
+    let files = || 0..samples.len() as u32;
+    let whole = Segment::open(index.clone()).unwrap();
+    let expected: Vec<Candidates> = plans.iter().map(|plan| whole.candidates(plan)).collect();
+    let lists = parts.postings.chain(parts.entries);
+    let others = (0..8).chain(parts.paths.start..parts.directory.start);
+    let directory = (parts.directory.start..index.len()).rev();
+    let directory = directory.clone().take(100).chain(directory.step_by(997));
+    let each_bit = lists.flat_map(|at| (0..8).map(move |bit| (at, bit)));
+    let one_bit = others.chain(directory).map(|at| (at, at % 8));
+    for (at, bit) in each_bit.chain(one_bit).collect::<Vec<_>>() {
+        index[at] ^= 1 << bit;
+        if let Ok(segment) = Segment::open(&index) {
+            for (plan, expected) in plans.iter().zip(&expected) {
+                let found = segment.candidates(plan);
+                assert!(found == *expected || found == Candidates::every(segment.files()), "{at}");
+            }
+            for file in files() {
+                assert_eq!(segment.path(file), whole.path(file), "{at}");
+                assert_eq!(segment.stamp(file), whole.stamp(file), "{at}");
+                assert_eq!(segment.flags(file), whole.flags(file), "{at}");
+            }
+        }
+        index[at] ^= 1 << bit;
     }
 }
 
@@ -250,7 +295,7 @@ fn what_is_no_index_is_told_apart() {
     let mut newer = index.clone();
     let version_at = index.len() - 12;
     newer[version_at] += 1;
-    assert_eq!(refused(&newer), SegmentError::OtherFormat { found: 3 });
+    assert_eq!(refused(&newer), SegmentError::OtherFormat { found: 4 });
 }
 
 #[test]

@@ -7,6 +7,9 @@
 //! many of those that are not read have the word is known from a sample: the promising ones have it more
 //! often than the others, and a term would seem more common than it is.
 //!
+//! Of terms that are too short for it, an index knows nothing, so that any file may have them. The files
+//! that can have no other term are left for last.
+//!
 //! Of some files an index knows nothing, as of those that were written since. They are read whatever
 //! their number: to guess what they have would make the answer depend on how old the index is.
 
@@ -44,6 +47,8 @@ pub(super) struct Nominees {
     /// How many of those turned out to answer, and per term, to have it.
     unknown_count: usize,
     unknown_having: Vec<f32>,
+    /// Files that can have nothing but terms of which an index knows nothing, until they are added.
+    last_resort: usize,
     /// Per term, how many of the other files can have it.
     can_have: Vec<f32>,
     /// The terms that an index tells anything about, one bit each.
@@ -76,16 +81,52 @@ impl Nominees {
             self.can_have[rest.trailing_zeros() as usize] += 1.0;
             rest &= rest - 1;
         }
-        if ((terms & self.telling) | name_terms) != 0
+        if self.is_last_resort(terms, name_terms) {
+            self.last_resort += 1;
+        } else if (terms | name_terms) != 0
             && let Some(path) = path()
         {
             self.unread.push(Nominee { path, terms, name_terms });
         }
     }
 
+    fn is_last_resort(&self, terms: u32, name_terms: u32) -> bool {
+        terms != 0 && (terms & self.telling) | name_terms == 0
+    }
+
+    /// Whether there are files that can have nothing but terms of which an index knows nothing. They are
+    /// worth a look if all the others are not enough.
+    pub(super) fn has_last_resort(&self) -> bool {
+        self.last_resort > 0
+    }
+
+    /// Such files were all added, so that they are like the others.
+    pub(super) fn end_last_resort(&mut self) {
+        self.last_resort = 0;
+    }
+
+    /// Keeps a file that was counted already, if it is such a file.
+    pub(super) fn add_last_resort(
+        &mut self,
+        terms: Option<u32>,
+        name_terms: u32,
+        path: impl FnOnce() -> Option<RelPath>,
+    ) {
+        let Some(terms) = terms.filter(|terms| self.is_last_resort(*terms, name_terms)) else {
+            return;
+        };
+        self.unread.extend(path().map(|path| Nominee { path, terms, name_terms }));
+    }
+
     /// How many files may answer, also those that are not promising enough to be read.
     pub(super) fn count(&self) -> usize {
-        self.unread.len() + self.promising.len() + self.sampled.len() + self.unknown_count
+        let read = self.promising.len() + self.sampled.len() + self.unknown_count;
+        self.unread.len() + self.last_resort + read
+    }
+
+    /// Whether every file that may answer was taken.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.unread.is_empty() && self.last_resort == 0
     }
 
     /// The files of which nothing is known, in path order. They are to be read before the promising
@@ -137,21 +178,21 @@ impl Nominees {
             }
             keep_best(&mut order, MAX_READ - SAMPLED);
         }
-        let mut kinds = vec![Kind::Unread; self.unread.len()];
-        order.iter().for_each(|(_, at)| kinds[*at] = Kind::Promising);
+        let mut fates = vec![NomineeFate::Unread; self.unread.len()];
+        order.iter().for_each(|(_, at)| fates[*at] = NomineeFate::Promising);
         if !are_all {
-            let is_other = |at: &usize| kinds[*at] == Kind::Unread;
-            let others: Vec<usize> = (0..kinds.len()).filter(is_other).collect();
-            spread(&others, SAMPLED).for_each(|at| kinds[at] = Kind::Sampled);
+            let is_other = |at: &usize| fates[*at] == NomineeFate::Unread;
+            let others: Vec<usize> = (0..fates.len()).filter(is_other).collect();
+            spread(&others, SAMPLED).for_each(|at| fates[at] = NomineeFate::Sampled);
         }
         let mut paths = Vec::new();
-        for (file, kind) in std::mem::take(&mut self.unread).into_iter().zip(kinds) {
-            let place = match kind {
-                Kind::Unread => &mut self.unread,
-                Kind::Promising => &mut self.promising,
-                Kind::Sampled => &mut self.sampled,
+        for (file, fate) in std::mem::take(&mut self.unread).into_iter().zip(fates) {
+            let place = match fate {
+                NomineeFate::Unread => &mut self.unread,
+                NomineeFate::Promising => &mut self.promising,
+                NomineeFate::Sampled => &mut self.sampled,
             };
-            if kind != Kind::Unread {
+            if fate != NomineeFate::Unread {
                 paths.push(file.path.clone());
             }
             place.push(file);
@@ -184,8 +225,8 @@ impl Nominees {
             if is_counted(term) {
                 return found.iter().filter(|file| file.has(term)).count() as f32;
             }
-            let promising = Tally::of(term, &self.promising, found);
-            let sampled = Tally::of(term, &self.sampled, found);
+            let promising = TermTally::of(term, &self.promising, found);
+            let sampled = TermTally::of(term, &self.sampled, found);
             // A sample that cannot have the term says nothing, and a small one little.
             let prior = if promising.can > 0.0 { promising.has / promising.can } else { 1.0 };
             let share = (sampled.has + prior) / (sampled.can + 1.0);
@@ -196,9 +237,9 @@ impl Nominees {
     }
 }
 
-/// What becomes of a file.
+/// What becomes of a nominee.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NomineeFate {
     Unread,
     Promising,
     Sampled,
@@ -206,14 +247,14 @@ enum Kind {
 
 /// How many of some files can have a term, and how many do.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct TermTally {
     can: f32,
     has: f32,
 }
 
-impl Tally {
-    fn of(term: usize, files: &[Nominee], found: &[FileFindings]) -> Tally {
-        let mut tally = Tally::default();
+impl TermTally {
+    fn of(term: usize, files: &[Nominee], found: &[FileFindings]) -> TermTally {
+        let mut tally = TermTally::default();
         for file in files {
             if (file.terms | file.name_terms) & (1 << term) != 0 {
                 tally.can += 1.0;
@@ -341,11 +382,22 @@ mod tests {
     }
 
     #[test]
-    fn a_term_of_which_nothing_is_known_nominates_no_file() {
-        let mut nominees = nominees(&[(0b100, 0), (0b101, 0), (0b100, 0b100), (0, 0)], 0b011);
-        assert_eq!((nominees.count(), nominees.all), (2, 4.0));
+    fn files_with_nothing_but_a_term_of_which_nothing_is_known_come_last() {
+        let files = [(0b100, 0), (0b101, 0), (0b100, 0b100), (0, 0)];
+        let mut nominees = nominees(&files, 0b011);
+        assert_eq!((nominees.count(), nominees.all), (3, 4.0));
         assert_eq!(nominees.take_most_promising(&[1.0; 3], |_| 1.0).len(), 2);
         assert_eq!(nominees.all_files(&[]).having, [0.0, 0.0, 0.0]);
+        assert!(!nominees.has_unread() && nominees.has_last_resort() && !nominees.is_exhausted());
+        for (index, (terms, name_terms)) in files.into_iter().enumerate() {
+            let path = || RelPath::parse(&index.to_string()).ok();
+            nominees.add_last_resort(Some(terms), name_terms, path);
+        }
+        nominees.end_last_resort();
+        assert_eq!((nominees.count(), nominees.all), (3, 4.0));
+        let last = nominees.take_most_promising(&[1.0; 3], |_| 1.0);
+        assert_eq!(last, [RelPath::parse("0").unwrap()]);
+        assert!(nominees.is_exhausted());
     }
 
     #[test]

@@ -193,7 +193,7 @@ pub(super) struct Term {
 /// A spelling of a term.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Form {
-    /// What a text must contain, in lower case.
+    /// What a text must contain, in any case as far as the letters are ASCII, which are small here.
     pub(super) text: String,
     pub(super) kind: FormKind,
     pub(super) weight: f32,

@@ -163,6 +163,26 @@ mod tests {
     }
 
     #[test]
+    fn a_form_is_found_across_the_end_of_each_piece() {
+        let forms = ["checksum", "ch", "c", "ums", "検索"].map(str::to_owned);
+        let text = "checksum検索";
+        for end in [PIECE - (PREFIX - 1), PIECE, 2 * PIECE] {
+            for before in end - text.len() - PREFIX..end + PREFIX {
+                let text = [vec![b' '; before].as_slice(), text.as_bytes()].concat();
+                let found = places(&forms, &text);
+                assert!(found.is_sorted_by(|a, b| a.0 <= b.0));
+                for at in before..text.len() {
+                    let here = found.iter().filter(|(place, _)| *place == at);
+                    let mut here: Vec<FormPlace> =
+                        here.flat_map(|(_, forms)| forms.clone()).collect();
+                    here.sort_unstable();
+                    assert_eq!(here, expected(&forms, &text, at), "{before} {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn many_forms_are_looked_for_at_once() {
         let forms: Vec<String> = (100..400).map(|number| number.to_string()).collect();
         let text: Vec<u8> =

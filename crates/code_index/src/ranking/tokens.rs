@@ -2,8 +2,8 @@
 
 use super::words::is_identifier;
 
-/// The most bytes of a word that count. What is longer is no name: what is looked for is kept as tables
-/// whose size grows with it.
+/// The most bytes of a word that count. What is longer is no name, and each place where a word may
+/// stand is compared with all of it.
 const MAX_WORD_BYTES: usize = 200;
 const APOSTROPHES: [char; 2] = ['\'', '’'];
 /// What stands behind an apostrophe and is no word: `user's`, `we'll`.

@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use super::{Symbol, SymbolKind};
 
+/// Bytes of what a symbol stands in. Of scopes within thousands of scopes the nearest are named, so that
+/// the work and the memory grow with the text and not with its square.
+const MAX_CONTAINER: usize = 1000;
+
 /// Something recognised in a file, before it is known what it stands in.
 #[derive(Debug, Clone)]
 pub(super) struct RawSymbol {
@@ -173,11 +177,22 @@ fn settled(kind: SymbolKind, around: Option<&OpenScope>, names_its_type: bool) -
 }
 
 fn joined(outer: Option<&str>, inner: Option<&str>) -> Option<String> {
-    match (outer.filter(|path| !path.is_empty()), inner.filter(|path| !path.is_empty())) {
-        (Some(outer), Some(inner)) => Some(format!("{outer}.{inner}")),
-        (Some(one), None) | (None, Some(one)) => Some(one.to_owned()),
-        (None, None) => None,
-    }
+    let joined =
+        match (outer.filter(|path| !path.is_empty()), inner.filter(|path| !path.is_empty())) {
+            (Some(outer), Some(inner)) => format!("{outer}.{inner}"),
+            (Some(one), None) | (None, Some(one)) => one.to_owned(),
+            (None, None) => return None,
+        };
+    Some(nearest(joined)).filter(|path| !path.is_empty())
+}
+
+/// The end of a path, in whole names, that is not longer than [`MAX_CONTAINER`].
+fn nearest(path: String) -> String {
+    let Some(over) = path.len().checked_sub(MAX_CONTAINER).filter(|over| *over > 0) else {
+        return path;
+    };
+    let end = &path[path.ceil_char_boundary(over - 1)..];
+    end.split_once('.').map(|(_, whole)| whole.to_owned()).unwrap_or_default()
 }
 
 /// A path as any language writes it, with dots and without type arguments, references, lifetimes,
@@ -222,21 +237,22 @@ pub(super) struct LineCounter<'a> {
     line: u32,
     /// Where the line begins.
     start: usize,
+    /// Up to where lines were counted. A line may be as long as the text, with all places in it.
+    counted: usize,
 }
 
 impl<'a> LineCounter<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, line: 1, start: 0 }
+        Self { text, line: 1, start: 0, counted: 0 }
     }
 
     /// Line and column of a place that does not lie before the last one.
     pub(super) fn place_of(&mut self, at: usize) -> (u32, u32) {
-        let mut next = self.start;
-        for newline in memchr::memchr_iter(b'\n', &self.text[self.start..at]) {
+        for newline in memchr::memchr_iter(b'\n', &self.text[self.counted..at]) {
             self.line += 1;
-            next = self.start + newline + 1;
+            self.start = self.counted + newline + 1;
         }
-        self.start = next;
+        self.counted = at;
         (self.line, (at - self.start) as u32 + 1)
     }
 }

@@ -1,5 +1,7 @@
 //! Where a name stands in a file, and what it does there.
 
+mod preprocessed;
+
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -37,7 +39,7 @@ pub(super) fn with_roles(
     symbols: &[Symbol],
 ) -> Vec<Occurrence> {
     let roles = match tree {
-        Some(tree) => roles_in_tree(language, tree, places),
+        Some(tree) => roles_in_tree(language, tree, text, places),
         None => vec![Role::Reference; places.len()],
     };
     let mut lines = LineCounter::new(text);
@@ -66,10 +68,17 @@ enum Says {
     Role(Role),
     /// They are code again, although around it is text.
     Code,
+    /// They stand in what the preprocessor of C gets as it is, strings and comments included.
+    RawCode,
 }
 
 /// One walk down to each place, without visiting what has none.
-fn roles_in_tree(language: Language, tree: &Tree, places: &[Range<usize>]) -> Vec<Role> {
+fn roles_in_tree(
+    language: Language,
+    tree: &Tree,
+    text: &[u8],
+    places: &[Range<usize>],
+) -> Vec<Role> {
     let says = sayings(language);
     let mut roles = Vec::with_capacity(places.len());
     let mut cursor = tree.walk();
@@ -89,9 +98,11 @@ fn roles_in_tree(language: Language, tree: &Tree, places: &[Range<usize>]) -> Ve
                 around.push(role);
                 continue;
             }
+            let is_raw = matches!(says.get(node.kind_id() as usize), Some(Says::RawCode));
             // A leaf may hold several places, like a long comment.
-            while places.next_if(|place| holds(&node, place.start)).is_some() {
-                roles.push(role);
+            while let Some(place) = places.next_if(|place| holds(&node, place.start)) {
+                let raw = is_raw && role == Role::Reference;
+                roles.push(if raw { preprocessed::role(&node, text, place.start) } else { role });
             }
         } else if node.start_byte() > place.start {
             // Between two nodes: blanks, or the text around an interpolation.
@@ -134,6 +145,7 @@ fn sayings(language: Language) -> &'static [Says] {
 fn saying(kind: &str) -> Says {
     match kind {
         "interpolation"
+        | "format_expression"
         | "template_substitution"
         | "command_substitution"
         | "process_substitution"
@@ -172,7 +184,15 @@ fn saying(kind: &str) -> Says {
         | "subshell_string"
         | "shell_command_expression"
         | "bare_string"
-        | "chained_string" => Says::Role(Role::Text),
+        | "chained_string"
+        | "format_specifier"
+        | "interpolation_format_clause"
+        | "preproc_endregion"
+        | "preproc_error"
+        | "preproc_region"
+        | "preproc_warning"
+        | "uninterpreted" => Says::Role(Role::Text),
+        "preproc_arg" => Says::RawCode,
         "comment" | "line_comment" | "block_comment" | "doc_comment" | "html_comment" => {
             Says::Role(Role::Comment)
         }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use code_index::{
-    CodeBase, FileFilter, FileQuery, IndexOptions, SearchScope, TextQuery, find_files, search_text,
+    CodeBase, FileFilter, FileQuery, IndexOptions, RankedQuery, SearchScope, TextQuery, find_files,
+    search_ranked, search_text,
 };
 use tempfile::TempDir;
 use workspace::{RelPath, Workspace};
@@ -99,6 +100,18 @@ pub(crate) fn grep(code: &CodeBase, pattern: &str, start: &str) -> Vec<String> {
     let found = search_text(code, &query, &scope(start), &|| false).unwrap().unwrap();
     assert_eq!(found.total as usize, found.matches.len());
     found.matches.iter().map(|found| format!("{}:{}", found.path, found.line)).collect()
+}
+
+/// The best files with their lines, and how many there are. Scores are the same, too.
+pub(crate) fn ranked(code: &CodeBase, text: &str, start: &str) -> (Vec<String>, u64) {
+    let query = RankedQuery {
+        text: text.into(),
+        snippet_lines: 3,
+        max_line_chars: 80,
+        ..RankedQuery::default()
+    };
+    let found = search_ranked(code, &query, &scope(start), &|| false).unwrap();
+    (found.files.iter().map(|file| format!("{file:?}")).collect(), found.total)
 }
 
 /// The path of every file.

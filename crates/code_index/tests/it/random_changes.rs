@@ -1,6 +1,8 @@
 //! Whatever is done to a project, searches with an index find what searches without one find.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -8,19 +10,34 @@ use code_index::CodeBase;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::project::{Project, files, grep};
+use crate::project::{Project, files, grep, ranked};
 
 const DIRS: [&str; 6] = ["", "a", "a/b", "a/b/c", "d", ".hidden"];
-const NAMES: [&str; 6] = ["one.rs", "two.rs", "three.log", "b", ".dot", "four"];
-const TEXTS: [&str; 6] = [
-    "alpha beta\n",
-    "beta\ngamma\n",
-    "",
-    "ALPHA delta",
-    "\0alpha binary\n",
-    "epsilon alpha gamma\r\nbeta\r\n",
+const NAMES: [&[u8]; 7] =
+    [b"one.rs", b"two.rs", b"three.log", b"b", b".dot", b"four", b"alpha caf\xE9.rs"];
+const TEXTS: [&[u8]; 9] = [
+    b"alpha beta\n",
+    b"beta\ngamma\n",
+    b"",
+    b"ALPHA delta db",
+    b"\0alpha binary\n",
+    b"epsilon alpha gamma\r\nbeta\r\n",
+    b"\xFF\xFEa\0l\0p\0h\0a\0\n\0",
+    b"alpha \xE9\xFF d\xC3\xA9ta\n",
+    "// 検索 of alphaBinary, Éta\n".as_bytes(),
 ];
 const RULES: [&str; 4] = ["*.log\n", "b\n", "/a/\n", "!one.rs\n*.rs\n"];
+const QUERIES: [&str; 9] = [
+    "alpha",
+    "beta delta",
+    "Gammas of one",
+    "AlphaBinary",
+    "of the",
+    "two three.log",
+    "éta 検索 alpha",
+    "db zebra",
+    "?!",
+];
 const PATTERNS: [&str; 5] = ["alpha", "beta|delta", "g.mma", "(?i)alpha", "ta$"];
 
 #[derive(Debug, Clone)]
@@ -89,7 +106,9 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Does a step. Many are impossible at the moment, which is fine.
 fn perform(project: &Project, step: &Step) -> Option<()> {
-    let at = |(dir, name): (usize, usize)| -> PathBuf { project.path(DIRS[dir]).join(NAMES[name]) };
+    let at = |(dir, name): (usize, usize)| -> PathBuf {
+        project.path(DIRS[dir]).join(OsStr::from_bytes(NAMES[name]))
+    };
     let parent = |path: &PathBuf| fs::create_dir_all(path.parent().unwrap()).ok();
     match *step {
         Step::Write { place, text } => {
@@ -99,7 +118,7 @@ fn perform(project: &Project, step: &Step) -> Option<()> {
         Step::Append { place, text } => {
             use std::io::Write as _;
             let mut file = fs::File::options().append(true).open(at(place)).ok()?;
-            file.write_all(TEXTS[text].as_bytes()).ok()
+            file.write_all(TEXTS[text]).ok()
         }
         Step::Remove { place } => fs::remove_file(at(place)).ok(),
         Step::RemoveDir { dir } => fs::remove_dir_all(project.path(DIRS[dir])).ok(),
@@ -145,6 +164,13 @@ fn compare(indexed: &CodeBase, plain: &CodeBase, pattern: usize, start: usize, p
     let pattern = PATTERNS[pattern];
     assert_eq!(grep(indexed, pattern, start), grep(plain, pattern, start), "{pattern} in {start}");
     assert_eq!(files(indexed, start), files(plain, start), "files of {start}");
+    for query in QUERIES {
+        assert_eq!(
+            ranked(indexed, query, start),
+            ranked(plain, query, start),
+            "{query} in {start}"
+        );
+    }
 }
 
 fn check(stays: bool, cases: u32) {

@@ -90,6 +90,41 @@ fn a_term_that_an_index_knows_nothing_about_is_as_common_as_without_one() {
     assert_eq!(best(&indexed, query, 2).0, best(&plain, query, 2).0);
 }
 
+/// Files with nothing but such a term are found where the others are too few.
+#[test]
+fn files_with_nothing_but_a_short_word_are_found_as_without_an_index() {
+    let project = project();
+    project.write("src/a.rs", "fn seal() {\n    db(checksum)\n}\n");
+    project.write("src/b.rs", "fn seal() {\n    db(response)\n}\n");
+    let (indexed, plain) = (project.indexed(), project.plain());
+    for query in ["db checksum", "checksum of db", "db ledger", "db zebra"] {
+        assert_eq!(best(&indexed, query, 20), best(&plain, query, 20), "{query}");
+    }
+    let names = best(&indexed, "db zebra", 20).0;
+    assert_eq!(names, ["src/a.rs", "src/b.rs"]);
+    assert!(indexed.index_status().unwrap().in_use);
+}
+
+#[test]
+fn a_total_is_exact_or_says_that_it_is_not() {
+    let project = project();
+    let (indexed, plain) = (project.indexed(), project.plain());
+    for (text, count, is_exact) in [
+        ("request", 10, false),
+        ("checksum", 1, true),
+        ("request", 5000, true),
+        ("fn ledger", 1, false),
+    ] {
+        let scope = || SearchScope { max_results: count, ..scope(".") };
+        let found = search_ranked(&indexed, &query(text), &scope(), &|| false).unwrap();
+        let all = search_ranked(&plain, &query(text), &scope(), &|| false).unwrap();
+        assert_eq!(found.total_is_upper_bound, !is_exact, "{text}");
+        assert!(!all.total_is_upper_bound);
+        let fits = if is_exact { found.total == all.total } else { found.total >= all.total };
+        assert!(fits, "{text}: {} for {}", found.total, all.total);
+    }
+}
+
 #[test]
 fn what_was_written_since_is_read_whatever_the_index_says() {
     let project = project();

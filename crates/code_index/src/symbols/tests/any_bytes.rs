@@ -101,6 +101,18 @@ fn deep_nesting_is_no_danger() {
 }
 
 #[test]
+#[cfg(feature = "rust")]
+fn what_stands_in_thousands_of_scopes_names_the_nearest() {
+    let deep = 2000;
+    let text = format!("{}fn f() {{}}{}", "mod scope {".repeat(deep), "}".repeat(deep));
+    let found = symbols_of(Language::Rust, text.as_bytes());
+    assert_eq!(found.symbols.len(), deep + 1);
+    let containers = || found.symbols.iter().filter_map(|symbol| symbol.container.as_deref());
+    assert!(containers().all(|container| container.len() <= 1000));
+    assert!(containers().next_back().unwrap().ends_with(".scope.scope"));
+}
+
+#[test]
 #[cfg(feature = "c")]
 fn time_that_has_run_out_is_said() {
     let text = "int f(void) { return 1; }\n".repeat(5000);

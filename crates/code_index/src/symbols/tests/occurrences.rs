@@ -70,3 +70,67 @@ fn bodies_count_in_c() {
     5:11 reference
     ");
 }
+
+#[test]
+#[cfg(feature = "c")]
+fn strings_and_messages_are_no_code_for_the_preprocessor() {
+    let text = concat!(
+        "#define S(a) #a \"a\" a\n",
+        "#define T a + \\\n  a // a\n",
+        "#error a\n",
+        "#  warning \"a\" a\n",
+        "#pragma omp private(a) \"a\"\n",
+    );
+    insta::assert_snapshot!(places(Language::C, text, "a"), @r"
+    1:11 reference
+    1:15 reference
+    1:18 text
+    1:21 reference
+    2:11 reference
+    3:3 reference
+    3:8 comment
+    4:8 text
+    5:13 text
+    5:16 text
+    6:21 reference
+    6:25 text
+    ");
+}
+
+#[test]
+#[cfg(feature = "csharp")]
+fn messages_and_formats_in_csharp_are_text() {
+    let text = concat!(
+        "#region a\n#error a\n#warning a\n",
+        "class C { string s = $\"{a:a}\"; }\n",
+        "#endregion a\n",
+    );
+    insta::assert_snapshot!(places(Language::CSharp, text, "a"), @r"
+    1:9 text
+    2:8 text
+    3:10 text
+    4:25 reference
+    4:27 text
+    5:12 text
+    ");
+}
+
+#[test]
+#[cfg(feature = "python")]
+fn a_format_in_python_is_text_around_code() {
+    insta::assert_snapshot!(places(Language::Python, "f'{a:a}' + f'{a:>{a}}'\n", "a"), @r"
+    1:4 reference
+    1:6 text
+    1:15 reference
+    1:19 reference
+    ");
+}
+
+#[test]
+#[cfg(feature = "ruby")]
+fn what_follows_the_end_of_a_ruby_program_is_text() {
+    insta::assert_snapshot!(places(Language::Ruby, "a\n__END__\na\n", "a"), @r"
+    1:1 reference
+    3:1 text
+    ");
+}

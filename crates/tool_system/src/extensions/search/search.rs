@@ -45,6 +45,9 @@ struct SearchOutput {
     results: Vec<SearchResult>,
     /// Files that fit in any way.
     total: u64,
+    /// Whether these are the files that can fit, since not all of them were read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    total_is_upper_bound: bool,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
@@ -109,7 +112,7 @@ impl Tool for SearchTool {
     fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
         Some(match result["total"].as_u64()? {
             0 => "Found nothing like it".into(),
-            total => format!("Found {}", counted(total, "file", "files")),
+            total => format!("Found {}", all_files(result, total)),
         })
     }
 
@@ -132,7 +135,7 @@ impl Tool for SearchTool {
         }
         let shown = results.len() as u64;
         let part = ResultsShown {
-            all: &counted(total, "file", "files"),
+            all: &all_files(result, total),
             shown,
             total,
             continues: false,
@@ -145,6 +148,12 @@ impl Tool for SearchTool {
         notes.extend(standing_notes(result));
         Some(with_notes(in_files(files), notes))
     }
+}
+
+/// `62 files`, or `at most 62 files` where not all of them were read.
+fn all_files(result: &Value, total: u64) -> String {
+    let at_most = if result["total_is_upper_bound"] == true { "at most " } else { "" };
+    format!("{at_most}{}", counted(total, "file", "files"))
 }
 
 /// What a model sees of a file: `path:7 in 6-9 fn head()`, where 7 is the best line, and lines.
@@ -212,6 +221,7 @@ fn search(cx: &ToolContext, args: SearchArgs) -> Result<SearchOutput, ToolError>
     Ok(SearchOutput {
         message: message(&query.text, &found),
         total: found.total,
+        total_is_upper_bound: found.total_is_upper_bound,
         warnings,
         results: found.files.into_iter().map(shown).collect(),
     })
@@ -233,6 +243,10 @@ fn message(query: &str, found: &RankedFiles) -> String {
             let query = shortened(query);
             format!("Nothing like `{query}` in {searched}. Try other words for it, or grep.")
         }
+        total if total > shown && found.total_is_upper_bound => format!(
+            "At most {total} files fit, showing the best {shown}. Refine with a more exact word, or \
+             narrow with path, file_type or exclude_dirs."
+        ),
         total if total > shown => format!(
             "{total} files fit, showing the best {shown}. Refine with a more exact word, or narrow \
              with path, file_type or exclude_dirs."
@@ -256,3 +270,22 @@ fn shown(file: RankedFile) -> SearchResult {
 }
 
 auto_register_tool!(SearchTool);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_files_that_were_not_read_is_said_to_be_one() {
+        let mut result = json!({
+            "results": [{"path": "a.rs", "line": 1, "score": 1.0, "snippet": "1: fn a() {}"}],
+            "total": 1200, "total_is_upper_bound": true, "message": "",
+        });
+        let args = ToolArguments::new(Default::default());
+        let text = SearchTool.text(&args, &result).unwrap();
+        assert!(text.ends_with("[1 of at most 1200 files; more: max_results=1200]"), "{text}");
+        assert_eq!(SearchTool.summary(&args, &result).unwrap(), "Found at most 1200 files");
+        result["total_is_upper_bound"] = false.into();
+        assert_eq!(SearchTool.summary(&args, &result).unwrap(), "Found 1200 files");
+    }
+}
