@@ -39,9 +39,9 @@ pub use credentials::{
     AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, HubError, KeptWorktree,
-    KeyStatus, Mentionable, MentionableKind, ProjectPort, ReplicaOptions, ServedProject,
-    SessionHub,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls, HubError,
+    KeptWorktree, KeyStatus, Mentionable, MentionableKind, ProjectPort, ReplicaOptions,
+    ServedProject, SessionHub,
 };
 pub use openapi::document;
 pub use operation::{

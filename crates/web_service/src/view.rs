@@ -146,8 +146,8 @@ impl HubView {
 
     fn project_view(&self, served: &Arc<ServedProject>) -> ProjectView {
         let user = self.user().map(TeamViewer::id);
-        let desk = self.hub.desk(served, user);
-        ProjectView::new(self.clone(), Arc::clone(served), desk)
+        let calls = self.hub.direct_calls(served, user);
+        ProjectView::new(self.clone(), Arc::clone(served), calls)
     }
 
     /// A session, for something that is to be done with it. One that may not be seen is not there.
@@ -226,7 +226,7 @@ impl HubView {
         match open {
             OpenSession::Here(live) => live.executor(),
             OpenSession::Elsewhere(remote) => {
-                self.project_view(remote.project()).desk().executor().clone()
+                self.project_view(remote.project()).direct_calls().executor().clone()
             }
         }
     }

@@ -201,11 +201,11 @@ async fn a_replica_that_has_said_goodbye_stops_its_turns(sharing: Sharing) -> Op
 async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Option<()> {
     let stage = TwoReplicas::new(sharing, []).await?;
     let project = stage.first.projects()[0].clone();
-    let desk = stage.first.desk(&project, None);
+    let calls = stage.first.direct_calls(&project, None);
     let call = |id: &str, line: &str| {
         let arguments = serde_json::json!({"path": "notes.txt", "content": line});
         let call = ToolCall::new(id, "append_file", arguments.as_object().cloned().unwrap());
-        let executor = desk.executor().clone();
+        let executor = calls.executor().clone();
         tokio::spawn(async move { executor.execute_tool(&call, &CancellationToken::new()).await })
     };
     let asked_elsewhere = async || {
@@ -219,10 +219,10 @@ async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Opt
         (&*project.name, "append_file")
     );
     // Of two answers at two replicas one counts.
-    let here = desk.approvals().pending().remove(0);
+    let here = calls.approvals().pending().remove(0);
     let (elsewhere, here) =
         tokio::join!(stage.second.answer_elsewhere(&question, question.asked.approve()), async {
-            desk.approvals().answer_to(&here, ApprovalResponse::no(None))
+            calls.approvals().answer_to(&here, ApprovalResponse::no(None))
         },);
     assert!(elsewhere.is_ok() != here.is_ok(), "{elsewhere:?} {here:?}");
     assert_eq!(called.await.unwrap().is_ok(), elsewhere.is_ok());

@@ -18,14 +18,14 @@ use testkit::Fixture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
+    ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
 use super::memory_exchange::{MemoryExchange, SharedMemory};
 use crate::hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, LiveState, Mentionable,
-    ProjectPort, ReplicaOptions, ServedProject, SessionHub,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls, LiveState,
+    Mentionable, ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 
 /// How long a test waits for what must come.
@@ -125,7 +125,7 @@ impl ProjectPort for Bare {
         Vec::new()
     }
 
-    fn agents(&self, _: &Desk, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
+    fn agents(&self, _: &DirectCalls, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
         unreachable!("no agent connects")
     }
 }
@@ -202,7 +202,8 @@ impl TwoReplicas {
         let [first, second] = sides.map(|(store, exchange)| {
             state += 1;
             let parts = parts(&project, &model, store, &format!("state-{state}"));
-            let served = ServedProject::new("project".to_owned(), parts, Arc::new(Bare));
+            let served =
+                ServedProject::new("project".to_owned(), parts, String::new(), Arc::new(Bare));
             let drain_time = Duration::ZERO;
             SessionHub::shared(vec![served], ReplicaOptions { exchange, drain_time })
         });
@@ -284,16 +285,12 @@ fn parts(
     let state = project.root().with_file_name(state);
     let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
     let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
-    let tools = ProjectTools {
-        registry: Arc::new(ToolRegistry::builtin()),
-        code: Arc::new(CodeBase::new(workspace)),
-        roles: vec![AgentRole::Planner, AgentRole::Actor],
-        options: ExecutorOptions {
-            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            history: Some(History::of(journal)),
-            ..ExecutorOptions::default()
-        },
+    let options = ExecutorOptions {
+        performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+        history: Some(History::of(journal)),
+        ..ExecutorOptions::default()
     };
+    let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options);
     SessionParts {
         observers: Vec::new(),
         exchange: None,
