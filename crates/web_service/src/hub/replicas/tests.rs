@@ -9,6 +9,8 @@ use protocol::{ApprovalResponse, Content, SessionEvent, ToolCall, TurnEnd};
 use session::RewindFiles;
 use store::SessionId;
 use tokio_util::sync::CancellationToken;
+use tool_system::Caller;
+use tool_system::policy::Rule;
 
 use self::stage::{Reply, Sharing, TwoReplicas, calls, says};
 use super::{OpenSession, RequestKey};
@@ -241,6 +243,21 @@ async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Opt
     let notes = stage.project.read("notes.txt");
     assert!(notes.ends_with("twice\n") && notes.matches("twice").count() == 1, "{notes}");
     Some(())
+}
+
+#[tokio::test]
+async fn a_rule_from_a_session_with_a_directory_of_its_own_holds_in_all_of_the_project() {
+    let stage = TwoReplicas::new(Sharing::Memory, []).await.unwrap();
+    let hub = stage.with_own_directories();
+    let project = &hub.projects()[0];
+    let direct = hub.direct_calls(project, None);
+    let id = SessionId::generate().unwrap();
+    let tools = project.tools_for(&id).await.unwrap();
+    let rule = serde_json::json!({"decision": "allow", "tool": "append_file"});
+    let rule: Rule = serde_json::from_value(rule).unwrap();
+    tools.executor(Caller::default()).remember(rule.clone()).await.unwrap();
+    let policy = direct.executor().policy().unwrap();
+    assert!(policy.rules().any(|known| known.id() == rule.id()));
 }
 
 /// Each story once in memory and once on a real PostgreSQL.

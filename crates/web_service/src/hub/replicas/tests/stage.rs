@@ -73,7 +73,11 @@ impl ModelProvider for Scripted {
 }
 
 /// A project without configuration.
-struct Bare;
+#[derive(Default)]
+struct Bare {
+    /// The tools of its sessions, if they work in directories of their own.
+    own_tools: Option<ProjectTools>,
+}
 
 #[async_trait]
 impl ProjectPort for Bare {
@@ -123,6 +127,10 @@ impl ProjectPort for Bare {
 
     fn commands(&self, _: &str, _: &str) -> Vec<CompletedCommand> {
         Vec::new()
+    }
+
+    async fn tools_for(&self, _: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
+        Ok(self.own_tools.clone())
     }
 
     fn agents(&self, _: &DirectCalls, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
@@ -202,12 +210,24 @@ impl TwoReplicas {
         let [first, second] = sides.map(|(store, exchange)| {
             state += 1;
             let parts = parts(&project, &model, store, &format!("state-{state}"));
-            let served =
-                ServedProject::new("project".to_owned(), parts, String::new(), Arc::new(Bare));
+            let served = ServedProject::new(
+                "project".to_owned(),
+                parts,
+                String::new(),
+                Arc::new(Bare::default()),
+            );
             let drain_time = Duration::ZERO;
             SessionHub::shared(vec![served], ReplicaOptions { exchange, drain_time })
         });
         Some(Self { project, first, second, model, store, exchange, _database: database })
+    }
+
+    /// A hub of its own, where sessions work in directories of their own.
+    pub(super) fn with_own_directories(&self) -> Arc<SessionHub> {
+        let parts = parts(&self.project, &self.model, Arc::clone(&self.store), "state-own");
+        let port = Bare { own_tools: Some(parts.tools.clone()) };
+        let name = "project".to_owned();
+        SessionHub::new(vec![ServedProject::new(name, parts, String::new(), Arc::new(port))])
     }
 
     /// The log of a session, as it is stored.
