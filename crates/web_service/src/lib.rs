@@ -36,7 +36,7 @@ pub use axum::body::{Body, Bytes};
 pub use axum::http::request::Parts;
 pub use axum::response::Response;
 pub use credentials::{
-    AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
+    AccessScope, Credentials, KnownClient, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
     AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls, HubError,

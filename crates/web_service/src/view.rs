@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tool_system::ToolExecutor;
 
-use crate::credentials::{AccessScope, Caller};
+use crate::credentials::{AccessScope, KnownClient};
 use crate::hub::{
     HubChanges, HubError, OpenSession, QuestionElsewhere, ServedProject, SessionFeed, SessionHub,
 };
@@ -107,7 +107,7 @@ impl HubView {
 
     /// Whether the client, a user of the team, may use the service for this.
     pub(crate) fn has_scope(&self, scope: AccessScope) -> bool {
-        self.user().is_some_and(|user| Caller::of_team(&user.known).may(scope))
+        self.user().is_some_and(|user| KnownClient::of_team(&user.known).may(scope))
     }
 
     /// The user of the team that looks.

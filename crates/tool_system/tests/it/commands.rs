@@ -9,7 +9,7 @@ use protocol::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::policy::{CommandMode, Policy};
-use tool_system::{Caller, ExecutorOptions, Limits, Vocabulary};
+use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
 use crate::harness::{Bench, Reply, ScriptedApprover, Setup, allowing, no, with_arguments, yes};
 
@@ -202,8 +202,7 @@ async fn whoever_may_not_write_changes_nothing_through_a_command() {
     let permissions = [ToolPermission::ReadFiles, ToolPermission::ExecuteCommands];
     let permissions = permissions.into_iter().collect();
     let role = AgentRole::Custom { name: "tester".into(), permissions };
-    let caller = Caller { role, ..Caller::default() };
-    let setup = Setup { options: allowing(&["bash"]), caller };
+    let setup = Setup::in_role(role, allowing(&["bash"]));
     let Some(bench) = bench(setup, vec![]) else { return };
     let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
     assert_eq!((&ran["output"], &ran["ran"]), (&json!("two\n"), &json!("look")));
@@ -227,8 +226,7 @@ async fn a_role_does_to_files_by_a_command_what_it_may_do_to_them_and_no_more() 
         let all = [ReadFiles, WriteFiles, CreateFiles, DeleteFiles, ExecuteCommands];
         let permissions = all.into_iter().filter(|one| *one != needed).collect();
         let role = AgentRole::Custom { name: "tester".into(), permissions };
-        let caller = Caller { role, ..Caller::default() };
-        let setup = Setup { options: allowing(&["bash"]), caller };
+        let setup = Setup::in_role(role, allowing(&["bash"]));
         let Some(bench) = bench(setup, vec![]) else { return };
         let ran = bash(&bench, command).await;
         let said = format!("the role tester may not {what} files");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use protocol::{ApprovalRequest, ApprovalResponse, ToolCall, ToolError, ToolResult};
+use protocol::{AgentRole, ApprovalRequest, ApprovalResponse, ToolCall, ToolError, ToolResult};
 use serde_json::Value;
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
@@ -86,6 +86,12 @@ impl Approver for ScriptedApprover {
 pub(crate) struct Setup {
     pub(crate) options: ExecutorOptions,
     pub(crate) caller: Caller,
+}
+
+impl Setup {
+    pub(crate) fn in_role(role: AgentRole, options: ExecutorOptions) -> Self {
+        Self { options, caller: Caller { role, ..Caller::default() } }
+    }
 }
 
 impl From<ExecutorOptions> for Setup {

@@ -42,8 +42,8 @@ impl DirectCalls {
             Some(answers) => ApprovalManager::new(Arc::new(answers), parts.approver.clone()),
             None => ApprovalManager::unlogged(parts.approver.clone()),
         });
-        // Each user has an own one: what one has changed by hand is not undone as a change of another, nor does "always,
-        // in this session" of one hold for another.
+        // Each user's own: what one has changed by hand is not undone as a change of another, nor does "always, in this
+        // session" of one hold for another.
         let caller = Caller {
             role: parts.role.clone(),
             approver: approvals.clone(),

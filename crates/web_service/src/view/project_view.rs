@@ -16,8 +16,8 @@ use crate::hub::{
     AgentNames, DirectCalls, HubError, LiveSession, ProjectPort, QuestionElsewhere, ServedProject,
 };
 
-/// A project as one client sees it: its files are those of all, its sessions those that the client may see, and calls
-/// by hand are made where the client has its own.
+/// A project as one client sees it: its files are those of all, its sessions those that the client may see, and its
+/// direct calls the client's own.
 #[derive(Clone)]
 pub(crate) struct ProjectView {
     view: HubView,
