@@ -17,7 +17,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use session::{Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
-use tool_system::OpenDocuments;
 
 use crate::choices::Choices;
 use crate::commands;
@@ -237,14 +236,17 @@ impl AcpAgent {
             }
         }
         let mut parts = project.parts().clone();
-        let notes = project.connect(&mut parts, &given);
+        let (mut tools, notes) = project.connect(parts.tools, &given);
         // The editor is asked.
         parts.approver = None;
         let editor = self.editor.get().copied().unwrap_or_default();
         let writes_all = project.editor_writes_all() && editor.writes_files;
         let documents = (editor.reads_files || writes_all)
             .then(|| Arc::new(EditorDocuments::new(editor, writes_all)));
-        parts.tools.options.documents = documents.clone().map(|it| it as Arc<dyn OpenDocuments>);
+        if let Some(documents) = &documents {
+            tools = tools.with_documents(documents.clone());
+        }
+        parts.tools = tools;
         Ok(SessionRoom { parts, documents, notes })
     }
 

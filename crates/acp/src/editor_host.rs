@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use protocol::ToolError;
 use session::{Model, Session, SessionParts};
-use tool_system::OnDemand;
 use tool_system::policy::{ApprovalMode, Policy};
+use tool_system::{OnDemand, ProjectTools};
 
 /// Opens projects for an editor.
 #[async_trait]
@@ -62,9 +62,9 @@ pub trait EditorProject: Send + Sync {
     /// cannot be used.
     fn own_message(&self, name: &str, arguments: &str) -> Option<Result<String, String>>;
 
-    /// Gives a session the MCP servers that the editor names. Answers with what the user should know about it, one
-    /// line each.
-    fn connect(&self, parts: &mut SessionParts, servers: &[GivenServer]) -> Vec<String>;
+    /// Adds the tools of the MCP servers that the editor names for a session. Answers also with what the user should
+    /// know about it, one line each.
+    fn connect(&self, tools: ProjectTools, servers: &[GivenServer]) -> (ProjectTools, Vec<String>);
 
     /// What a command of the chat tells about a session.
     async fn report(&self, report: SessionReport, session: &Session) -> Result<String, ToolError>;

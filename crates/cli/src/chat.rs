@@ -67,15 +67,16 @@ impl Chat {
     pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Result<Self, ExitCode>> {
         let root = project_root::checked(&args.scope)?;
         let project = Project::open_with(&root, &args.model.layer())?;
+        let caller = project.caller(&args.scope, &args.approval)?;
         let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
         let chosen =
             chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
         let is_live = live::is_possible();
         // A drawn terminal answers questions itself.
         let asks_itself = is_live && !args.approval.yes;
-        let approver = (!asks_itself).then(|| Arc::clone(&tools.options.approver));
+        let approver = (!asks_itself).then_some(caller.approver);
         let mentions = is_live.then(|| Arc::new(MentionSource::new(&tools)));
-        let parts = session_parts(&project, tools, &chosen, approver).await?;
+        let parts = session_parts(&project, tools, &chosen, caller.role, approver).await?;
         let notes = Stream::Err.style();
         let options = ScreenOptions {
             words: Stream::Out.style(),

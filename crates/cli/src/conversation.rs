@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use context_manager::Budget;
+use protocol::AgentRole;
 use session::{Session, SessionParts, SystemPromptService};
 use store::{ListFilter, SessionInfo, SqliteStore, Store};
 use tool_system::{Approver, InstructionFile, Limits, ProjectTools};
@@ -21,16 +22,17 @@ const SESSIONS: &str = "sessions.db";
 /// How many of the tools that helped most come first among examples.
 const FAVOURITES: usize = 4;
 
-/// The parts of a conversation in `project` with the model `chosen`. `approver` decides about what
+/// The parts of a conversation in `project` with the model `chosen`, in a role. `approver` decides about what
 /// needs approval; without one the front end answers.
 pub(crate) async fn session_parts(
     project: &Project,
     tools: ProjectTools,
     chosen: &Chosen,
+    role: AgentRole,
     approver: Option<Arc<dyn Approver>>,
 ) -> anyhow::Result<SessionParts> {
     let store = open_store(project).await?;
-    session_parts_in(store, project, tools, chosen, approver).await
+    session_parts_in(store, project, tools, chosen, role, approver).await
 }
 
 /// The same with conversations that are kept in `store`.
@@ -39,6 +41,7 @@ pub(crate) async fn session_parts_in(
     project: &Project,
     tools: ProjectTools,
     chosen: &Chosen,
+    role: AgentRole,
     approver: Option<Arc<dyn Approver>>,
 ) -> anyhow::Result<SessionParts> {
     let Config { agent, limits, .. } = &project.config;
@@ -59,7 +62,7 @@ pub(crate) async fn session_parts_in(
         approver,
         root: project.workspace.canonical_path().display().to_string(),
         model: chosen.model.clone(),
-        role: tools.options.role.clone(),
+        role,
         prompts,
         turn_limit: project.config.turn_limit(tools.options.vocabulary),
         budget: Budget {

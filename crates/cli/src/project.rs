@@ -15,8 +15,8 @@ use protocol::ContentHash;
 use sandbox::{Launcher, LayerLimits};
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
-    ApproveAll, Approver, CodeBase, CommandRunner, ExecutorOptions, History, JournalPerformer,
-    OnDemand, ProjectTools, RefuseAll, RunnerOptions, ToolRegistry,
+    ApproveAll, Approver, Caller, CodeBase, CommandRunner, ExecutorOptions, History,
+    JournalPerformer, OnDemand, ProjectTools, RefuseAll, RunnerOptions, ToolRegistry,
 };
 use workspace::{Journal, Workspace, bytes_to_text, keep_private};
 
@@ -175,6 +175,16 @@ impl Project {
         }))
     }
 
+    /// Who calls from the command line, outside of conversations.
+    pub(crate) fn caller(&self, scope: &Scope, approval: &ApprovalArgs) -> anyhow::Result<Caller> {
+        let role = self.config.role(&scope.role)?;
+        let caller = Caller { role, session: session_name(), ..Caller::default() };
+        Ok(match self.state() {
+            Err(_) => caller,
+            Ok(state) => Caller { approver: approver(approval.yes, &state.journal), ..caller },
+        })
+    }
+
     /// The tools of the project, as the command line wants them. Without a place for the project's
     /// state nothing can be changed or run.
     pub(crate) fn tools(
@@ -183,7 +193,6 @@ impl Project {
         approval: &ApprovalArgs,
         lifetime: Lifetime,
     ) -> anyhow::Result<ProjectTools> {
-        let role = self.config.role(&scope.role)?;
         let servers = Arc::clone(self.servers(approval.unsafe_no_sandbox));
         if lifetime == Lifetime::Stays {
             servers.learn_unknown();
@@ -191,11 +200,9 @@ impl Project {
         let registry = Arc::new(self.registry());
         let options = ExecutorOptions {
             vocabulary: scope.vocabulary,
-            role,
             limits: self.config.limits.clone(),
             network: self.config.network,
             checks: self.config.checks.clone(),
-            session: session_name(),
             ..ExecutorOptions::default()
         };
         let options = match self.state() {
@@ -206,7 +213,6 @@ impl Project {
                 ExecutorOptions {
                     policy: self.lazy_policy(approval, state)?,
                     rule_keeper: Some(state.clone()),
-                    approver: approver(approval.yes, &state.journal),
                     performer: Some(Arc::new(performer)),
                     history: Some(History::of(Arc::clone(&state.journal))),
                     ..options

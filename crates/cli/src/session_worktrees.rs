@@ -11,7 +11,7 @@ use store::{SessionId, Store};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tool_system::extensions::version_control::{git_log, git_status};
-use tool_system::{ExecutorOptions, ProjectTools};
+use tool_system::{Caller, ProjectTools};
 use web_service::{KeptWorktree, WebLog};
 use workspace::{MAX_INDEX_BYTES, RelPath, SeenTree, StateDir, Tracked, Workspace, bytes_to_text};
 
@@ -80,7 +80,7 @@ impl SessionWorktrees {
         }
         let own = self.own_tools(project, shared, &path).map_err(unusable)?;
         if is_new {
-            own.executor(own.options.clone()).fill_worktree().await?;
+            own.executor(Caller::default()).fill_worktree().await?;
             let states =
                 StateDir::open(&project.workspace, &path).map_err(|it| unusable(it.into()))?;
             states.remove(UNFINISHED).map_err(|it| unusable(it.into()))?;
@@ -200,7 +200,7 @@ impl SessionWorktrees {
         };
         write(UNFINISHED, "")?;
         let branch = format!("toolkiln/{session}");
-        let executor = shared.executor(shared.options.clone());
+        let executor = shared.executor(Caller::default());
         executor.add_worktree(session.as_str(), &branch, path).await?;
         let root = project.workspace.canonical_path().display();
         write(LINK, &format!("gitdir: {root}/.git/worktrees/{session}\n"))
@@ -217,16 +217,8 @@ impl SessionWorktrees {
         let scope = Scope { root: Some(path.to_owned()), ..self.scope.clone() };
         // An index of its own would be built for every session.
         let tools = own.tools(&scope, &self.approval, Lifetime::OneCall)?;
-        Ok(ProjectTools {
-            registry: Arc::clone(&shared.registry),
-            options: ExecutorOptions {
-                policy: shared.options.policy.clone(),
-                rule_keeper: shared.options.rule_keeper.clone(),
-                approver: Arc::clone(&shared.options.approver),
-                ..tools.options
-            },
-            ..tools
-        })
+        let registry = Arc::clone(&shared.registry);
+        Ok(ProjectTools { registry, ..tools.with_rules_of(shared) })
     }
 }
 
@@ -281,7 +273,7 @@ fn not_held(
 /// What a tool that only looks finds.
 async fn looked(tools: &ProjectTools, tool: &str, arguments: Value) -> Result<Value, ToolError> {
     let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
-    let executor = tools.executor(tools.options.clone());
+    let executor = tools.executor(Caller::default());
     let call = ToolCall::new("worktree", tool, arguments);
     executor.execute_tool(&call, &CancellationToken::new()).await
 }

@@ -34,7 +34,7 @@ impl ShownProject {
             root: workspace.canonical_path().to_string_lossy().into_owned(),
             workspace,
             history: tools.options.history.clone(),
-            session: tools.options.session.clone(),
+            session: executor.session().to_owned(),
             executor: Arc::clone(executor),
         }
     }

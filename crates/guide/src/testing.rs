@@ -11,7 +11,8 @@ use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::prelude::async_trait;
 use tool_system::{
-    Approver, ExecutorOptions, JournalPerformer, OnDemand, ToolExecutor, ToolRegistry, Vocabulary,
+    Approver, Caller, ExecutorOptions, JournalPerformer, OnDemand, ProjectTools, ToolExecutor,
+    ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -118,13 +119,17 @@ impl Talk {
         let options = ExecutorOptions {
             vocabulary,
             require_read: true,
-            detect_repeats: true,
-            approver: Arc::new(FixedAnswer(refusal)),
             performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
             history: Some(tool_system::History::of(journal)),
             ..ExecutorOptions::default()
         };
-        let executor = ToolExecutor::new(Arc::new(ToolRegistry::builtin()), workspace, options);
+        let caller = Caller {
+            approver: Arc::new(FixedAnswer(refusal)),
+            detect_repeats: true,
+            ..Caller::default()
+        };
+        let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options);
+        let executor = tools.executor(caller);
         Self { project, executor, tools: tools_of(vocabulary), messages: Vec::new() }
     }
 

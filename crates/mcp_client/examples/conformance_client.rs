@@ -20,7 +20,7 @@ use net::Network;
 use protocol::{ApprovalRequest, ApprovalResponse, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{Approver, ExecutorOptions, ToolExecutor, ToolRegistry, Vocabulary};
+use tool_system::{Approver, Caller, ExecutorOptions, ProjectTools, ToolRegistry, Vocabulary};
 use workspace::Workspace;
 
 const USAGE: &str = "Usage: conformance_client URL";
@@ -114,14 +114,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             calls.collect::<Vec<_>>()
         }
     };
-    let options = ExecutorOptions {
-        approver: Arc::new(Yes),
-        performer: Some(servers),
-        network: true,
-        ..ExecutorOptions::default()
-    };
+    let options =
+        ExecutorOptions { performer: Some(servers), network: true, ..ExecutorOptions::default() };
     let workspace = Arc::new(Workspace::open(".".as_ref())?);
-    let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
+    let tools = ProjectTools::new(registry, workspace, options);
+    let executor = tools.executor(Caller { approver: Arc::new(Yes), ..Caller::default() });
     for (number, (tool, arguments)) in calls.into_iter().enumerate() {
         let call = ToolCall::new(number.to_string(), tool.clone(), arguments);
         let result = executor.execute_tool(&call, &CancellationToken::new()).await;

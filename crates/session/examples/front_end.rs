@@ -27,8 +27,7 @@ use session::{Model, Session, SessionParts, SystemPromptService, TurnOutcome};
 use store::SqliteStore;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    Approver, CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools,
-    ToolRegistry,
+    Approver, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -54,16 +53,12 @@ pub(crate) fn tools(project: &Path, state: &Path) -> Result<ProjectTools, Box<dy
     let workspace = Arc::new(Workspace::open(project)?);
     let journal = Journal::open(Arc::clone(&workspace), state, JournalOptions::default())?;
     let journal = Arc::new(OnDemand::from(Arc::new(journal)));
-    Ok(ProjectTools {
-        registry: Arc::new(ToolRegistry::builtin()),
-        code: Arc::new(CodeBase::new(workspace)),
-        roles: vec![AgentRole::Planner, AgentRole::Actor],
-        options: ExecutorOptions {
-            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            history: Some(History::of(journal)),
-            ..ExecutorOptions::default()
-        },
-    })
+    let options = ExecutorOptions {
+        performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+        history: Some(History::of(journal)),
+        ..ExecutorOptions::default()
+    };
+    Ok(ProjectTools::new(ToolRegistry::builtin(), workspace, options))
 }
 
 /// Sends one message in a conversation of its own. Everything that happens is in the log, from which

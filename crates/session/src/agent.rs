@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use store::SessionId;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    AgentHost, Category, Delegation, ExecutorOptions, LearnedRules, ListedTool, ProjectTools,
-    Recalled, TextSearch,
+    AgentHost, Caller, Category, Delegation, LearnedRules, ListedTool, ProjectTools, Recalled,
+    TextSearch,
 };
 
 use crate::approval::ApprovalManager;
@@ -63,14 +63,13 @@ impl SessionHost {
             (Arc::clone(&self.parts), Arc::clone(&self.purse), self.role.clone());
         let (inbox, rules) = (Arc::clone(&self.inbox), Arc::clone(&self.rules));
         let is_sub_agent = !self.path.is_empty();
-        let executor = parts.tools.executor(ExecutorOptions {
+        let executor = parts.tools.executor(Caller {
             role: role.clone(),
             approver: self.approvals.clone(),
             session: self.session.to_string(),
             agent_host: Some(Arc::new(self)),
             detect_repeats: true,
             learned_rules: rules,
-            ..parts.tools.options.clone()
         });
         let tools = executor.useful();
         let deferral = parts.model.provider.deferral(&parts.model.name);

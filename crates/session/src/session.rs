@@ -331,7 +331,7 @@ impl Session {
     /// Judges by another policy from now on. What "always" has made in this session still holds.
     pub fn set_policy(&mut self, policy: OnDemand<Policy>) {
         let mut parts = (*self.parts).clone();
-        parts.tools.options.policy = policy;
+        parts.tools = parts.tools.with_policy(policy);
         self.parts = Arc::new(parts);
         (self.agent, self.approvals) = assemble(&self.parts, &self.id, &self.log, &self.lasting);
     }

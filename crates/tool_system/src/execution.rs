@@ -5,6 +5,7 @@ pub(crate) mod activity;
 pub(crate) mod agent_host;
 pub(crate) mod approval_gate;
 pub(crate) mod approver;
+pub(crate) mod caller;
 pub(crate) mod checks;
 pub(crate) mod context;
 pub(crate) mod editor_writes;

@@ -33,9 +33,9 @@ use answers::{
 };
 use changes::{change_plan, history, proposing, session_diff, transfer, undoing};
 use execution::{
-    activity, agent_host, approval_gate, approver, checks, context, editor_writes, executor,
-    file_tracker, judging, learned_rules, on_demand, open_documents, own_changes, perform,
-    project_tools, turn,
+    activity, agent_host, approval_gate, approver, caller, checks, context, editor_writes,
+    executor, file_tracker, judging, learned_rules, on_demand, open_documents, own_changes,
+    perform, project_tools, turn,
 };
 use registration::{
     absent_arguments, argument_problems, arguments, category, custom, definition, face, registry,
@@ -48,6 +48,7 @@ pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled, TextSearch}
 pub use approval_gate::{Approved, Asker};
 pub use approver::{ApproveAll, Approver, RefuseAll, Revocation, RuleKeeper};
 pub use arguments::{ToolArguments, Whole};
+pub use caller::Caller;
 pub use category::Category;
 pub use checks::{CheckError, EditCheck};
 pub use code_index::{CodeBase, IndexFacts, IndexStatus, NameBounds};

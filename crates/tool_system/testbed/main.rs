@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    CommandRunner, ExecutorOptions, History, IgnoredFiles, JournalPerformer, OnDemand,
-    RunnerOptions, ToolExecutor, ToolRegistry,
+    Caller, CommandRunner, ExecutorOptions, History, IgnoredFiles, JournalPerformer, OnDemand,
+    ProjectTools, RunnerOptions, ToolExecutor, ToolRegistry,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -85,10 +85,10 @@ fn executor(project: &Path, state: PathBuf) -> Result<ToolExecutor, String> {
     let performer = JournalPerformer::new(Arc::clone(&journal));
     let performer = performer.with_commands(Arc::new(OnDemand::from(runner)));
     let options = ExecutorOptions {
-        session: "attack".into(),
         performer: Some(Arc::new(performer)),
         history: Some(History::of(journal)),
         ..ExecutorOptions::default()
     };
-    Ok(ToolExecutor::new(Arc::new(ToolRegistry::builtin()), workspace, options))
+    let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options);
+    Ok(tools.executor(Caller { session: "attack".into(), ..Caller::default() }))
 }

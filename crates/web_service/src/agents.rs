@@ -61,7 +61,7 @@ async fn answered(
         Method::GET => Some(app.room_for_stream()?),
         _ => None,
     };
-    let endpoint = project.desk().agents(project.port(), &app.site().url(), &app.closing);
+    let endpoint = project.direct_calls().agents(project.port(), &app.site().url(), &app.closing);
     // Where two have to agree, the one that calls is not the one that answers.
     let asker = client.hub.user().map(TeamViewer::id);
     let may_approve = caller.may(AccessScope::Approve) && client.hub.may_approve_of(asker);

@@ -19,7 +19,7 @@ use crate::api;
 use crate::api_error::{ApiError, ErrorBody};
 use crate::assets;
 use crate::colours::ColourCache;
-use crate::credentials::{Caller, Credentials, NoRandomness, OneTimeCode, Secrets};
+use crate::credentials::{Credentials, KnownClient, NoRandomness, OneTimeCode, Secrets};
 use crate::guard::{
     Need, Refusal, RequestParts, Shown, Site, addressed, admitted, judge, judge_page, shown,
 };
@@ -93,7 +93,7 @@ enum Admission {
 
 /// A client, and what it may see.
 pub(crate) struct Client {
-    pub(crate) caller: Option<Caller>,
+    pub(crate) caller: Option<KnownClient>,
     pub(crate) hub: HubView,
 }
 
@@ -236,7 +236,7 @@ impl WebApp {
         };
         let now = seconds();
         let by_code = code.lock().unwrap_or_else(PoisonError::into_inner).redeem(shown, now);
-        let is_all = |caller: Caller| caller.scopes().len() == crate::AccessScope::ALL.len();
+        let is_all = |caller: KnownClient| caller.scopes().len() == crate::AccessScope::ALL.len();
         if !by_code && !credentials.by_token(shown).is_some_and(is_all) {
             return Err(self.login_refused());
         }
@@ -367,7 +367,7 @@ impl WebApp {
         team: &Arc<TeamState>,
         parts: &Parts,
         need: Need,
-    ) -> Result<(Result<Option<Caller>, Refusal>, Viewer), ApiError> {
+    ) -> Result<(Result<Option<KnownClient>, Refusal>, Viewer), ApiError> {
         let request = judged_parts(parts);
         let before = addressed(request, &self.site)
             .and_then(|page| Ok((page, shown(request.headers, self.site.team_cookie())?)));
@@ -392,7 +392,7 @@ impl WebApp {
             };
             return Ok((judged, Viewer::Stranger));
         };
-        let judged = admitted(request, page, Some(Caller::of_team(&known)), need);
+        let judged = admitted(request, page, Some(KnownClient::of_team(&known)), need);
         let viewer = TeamViewer::new(Arc::clone(team), known, shown);
         Ok((judged, Viewer::User(Arc::new(viewer))))
     }

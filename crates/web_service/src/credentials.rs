@@ -139,13 +139,13 @@ impl Secrets {
 
 /// A client that was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
+pub struct KnownClient {
     /// How it was.
     pub by: Proof,
     scopes: Vec<AccessScope>,
 }
 
-impl Caller {
+impl KnownClient {
     /// A user of a team, with what its role and its token allow at this moment.
     pub(crate) fn of_team(known: &Recognised) -> Self {
         let (by, of_token) = match &known.credential {
@@ -166,7 +166,7 @@ pub enum Proof {
     Cookie,
 }
 
-impl Caller {
+impl KnownClient {
     /// Whether the client may do what needs this scope.
     pub fn may(&self, scope: AccessScope) -> bool {
         self.scopes.contains(&scope)
@@ -225,14 +225,14 @@ impl Credentials {
     }
 
     /// The client with this token.
-    pub fn by_token(&self, token: &str) -> Option<Caller> {
+    pub fn by_token(&self, token: &str) -> Option<KnownClient> {
         let shown = blake3::hash(token.as_bytes());
         // Hashes are compared in constant time, and all of them, whichever is the right one.
         let found = self
             .tokens
             .iter()
             .fold(None, |found, known| if known.hash == shown { Some(known) } else { found });
-        found.map(|known| Caller { by: Proof::Token, scopes: known.scopes.clone() })
+        found.map(|known| KnownClient { by: Proof::Token, scopes: known.scopes.clone() })
     }
 
     /// The value of a cookie for the user's own browser, from now on. Times are seconds since 1970.
@@ -243,13 +243,14 @@ impl Credentials {
     }
 
     /// The client with this cookie.
-    pub fn by_cookie(&self, value: &str, now: u64) -> Option<Caller> {
+    pub fn by_cookie(&self, value: &str, now: u64) -> Option<KnownClient> {
         let (signed, mark) = value.rsplit_once('.')?;
         let mark = Hash::from_hex(mark).ok()?;
         let (expires, _) = signed.split_once('.')?;
         let is_ours = self.mark(signed) == mark;
         let expires: u64 = expires.parse().ok().filter(|_| is_ours)?;
-        (now < expires).then(|| Caller { by: Proof::Cookie, scopes: AccessScope::ALL.to_vec() })
+        (now < expires)
+            .then(|| KnownClient { by: Proof::Cookie, scopes: AccessScope::ALL.to_vec() })
     }
 
     /// Proves to a client with one of the tokens that this is the service it belongs to, so that the client does

@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
-use crate::credentials::{AccessScope, Caller, Credentials, Proof};
+use crate::credentials::{AccessScope, Credentials, KnownClient, Proof};
 
 /// The name of the cookie.
 pub const COOKIE_NAME: &str = "toolkiln";
@@ -147,7 +147,7 @@ pub fn judge(
     credentials: &Credentials,
     need: Need,
     now: u64,
-) -> Result<Option<Caller>, Refusal> {
+) -> Result<Option<KnownClient>, Refusal> {
     let page = addressed(request, site)?;
     let caller = match shown(request.headers, COOKIE_NAME)? {
         Shown::Token(token) => Some(credentials.by_token(token).ok_or(Refusal::Unknown)?),
@@ -168,10 +168,10 @@ pub(crate) fn addressed(request: RequestParts<'_>, site: &Site) -> Result<SaidOf
 pub(crate) fn admitted(
     request: RequestParts<'_>,
     page: SaidOfPage,
-    caller: Option<Caller>,
+    caller: Option<KnownClient>,
     need: Need,
-) -> Result<Option<Caller>, Refusal> {
-    if let Some(Caller { by: Proof::Cookie, .. }) = caller
+) -> Result<Option<KnownClient>, Refusal> {
+    if let Some(KnownClient { by: Proof::Cookie, .. }) = caller
         && !page.is_own(request)
     {
         return Err(Refusal::Origin);

@@ -6,8 +6,8 @@
 
 mod agent_change;
 mod conversation;
-mod desk;
-mod desk_answers;
+mod direct_call_answers;
+mod direct_calls;
 mod equal_answers;
 mod hub_checks;
 mod hub_error;
@@ -38,8 +38,8 @@ use crate::operation::{HealthCheck, SessionCounters};
 
 pub(crate) use agent_change::{AgentChange, AgentNames, PaidSession, Payment, SessionTeam};
 pub(crate) use conversation::text_of;
-pub use desk::Desk;
-pub(crate) use desk_answers::{AnswerByHand, name_by_hand};
+pub(crate) use direct_call_answers::{AnswerByHand, name_by_hand};
+pub use direct_calls::DirectCalls;
 use hub_checks::{DirectoryCheck, DrainCheck, StoreCheck};
 pub use hub_error::HubError;
 pub(crate) use live_session::{LiveSession, LiveState, Sent};
@@ -156,8 +156,12 @@ impl SessionHub {
     }
 
     /// Where a user calls tools by hand; the only one, who has no name, without a team.
-    pub(crate) fn desk(&self, project: &ServedProject, user: Option<&UserId>) -> Arc<Desk> {
-        project.desk(user, &self.signal, self.team.get())
+    pub(crate) fn direct_calls(
+        &self,
+        project: &ServedProject,
+        user: Option<&UserId>,
+    ) -> Arc<DirectCalls> {
+        project.direct_calls_of(user, &self.signal, self.team.get())
     }
 
     /// Sessions belong to these users from now on.
@@ -353,8 +357,9 @@ impl SessionHub {
     /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
     pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
         let by_hand = self.projects.iter().filter(|served| served.name == project);
-        let desks: Vec<Arc<Desk>> = by_hand.flat_map(|served| served.desks()).collect();
-        let by_hand = desks.iter().flat_map(|desk| desk.executors());
+        let direct: Vec<Arc<DirectCalls>> =
+            by_hand.flat_map(|served| served.all_direct_calls()).collect();
+        let by_hand = direct.iter().flat_map(|calls| calls.executors());
         let live = self.live_sessions().into_iter();
         let live = live.filter(|live| live.project().name == project);
         by_hand.chain(live.map(|live| live.executor())).collect()

@@ -36,12 +36,12 @@ pub use axum::body::{Body, Bytes};
 pub use axum::http::request::Parts;
 pub use axum::response::Response;
 pub use credentials::{
-    AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
+    AccessScope, Credentials, KnownClient, NoRandomness, Proof, Secrets, random_secret,
 };
 pub use hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, HubError, KeptWorktree,
-    KeyStatus, Mentionable, MentionableKind, ProjectPort, ReplicaOptions, ServedProject,
-    SessionHub,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls, HubError,
+    KeptWorktree, KeyStatus, Mentionable, MentionableKind, ProjectPort, ReplicaOptions,
+    ServedProject, SessionHub,
 };
 pub use openapi::document;
 pub use operation::{

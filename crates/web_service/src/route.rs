@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api_error::ApiError;
 use crate::app::WebApp;
-use crate::credentials::{AccessScope, Caller};
+use crate::credentials::{AccessScope, KnownClient};
 use crate::guard::Need;
 use crate::view::HubView;
 
@@ -36,7 +36,7 @@ pub struct Request<Q, B> {
     /// The sessions and projects that the client may see.
     pub(crate) hub: HubView,
     /// The client; none where no login is needed and there is none.
-    pub caller: Option<Caller>,
+    pub caller: Option<KnownClient>,
     /// The parts of the path by name.
     pub path: HashMap<String, String>,
     /// The query.
@@ -69,7 +69,7 @@ impl<Q, B> Request<Q, B> {
 pub(crate) struct RawRequest {
     pub(crate) app: Arc<WebApp>,
     pub(crate) hub: HubView,
-    pub(crate) caller: Option<Caller>,
+    pub(crate) caller: Option<KnownClient>,
     pub(crate) path: HashMap<String, String>,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,

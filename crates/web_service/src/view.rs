@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tool_system::ToolExecutor;
 
-use crate::credentials::{AccessScope, Caller};
+use crate::credentials::{AccessScope, KnownClient};
 use crate::hub::{
     HubChanges, HubError, OpenSession, QuestionElsewhere, ServedProject, SessionFeed, SessionHub,
 };
@@ -107,7 +107,7 @@ impl HubView {
 
     /// Whether the client, a user of the team, may use the service for this.
     pub(crate) fn has_scope(&self, scope: AccessScope) -> bool {
-        self.user().is_some_and(|user| Caller::of_team(&user.known).may(scope))
+        self.user().is_some_and(|user| KnownClient::of_team(&user.known).may(scope))
     }
 
     /// The user of the team that looks.
@@ -146,8 +146,8 @@ impl HubView {
 
     fn project_view(&self, served: &Arc<ServedProject>) -> ProjectView {
         let user = self.user().map(TeamViewer::id);
-        let desk = self.hub.desk(served, user);
-        ProjectView::new(self.clone(), Arc::clone(served), desk)
+        let calls = self.hub.direct_calls(served, user);
+        ProjectView::new(self.clone(), Arc::clone(served), calls)
     }
 
     /// A session, for something that is to be done with it. One that may not be seen is not there.
@@ -226,7 +226,7 @@ impl HubView {
         match open {
             OpenSession::Here(live) => live.executor(),
             OpenSession::Elsewhere(remote) => {
-                self.project_view(remote.project()).desk().executor().clone()
+                self.project_view(remote.project()).direct_calls().executor().clone()
             }
         }
     }

@@ -16,7 +16,7 @@ use protocol::{ErrorCode, ToolError};
 use providers::catalogue::ModelSelection;
 use session::{Model, Session, SessionParts};
 use tool_system::policy::{ApprovalMode, Policy};
-use tool_system::{OnDemand, Vocabulary};
+use tool_system::{OnDemand, ProjectTools, Vocabulary};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::slash_commands::INIT_REQUEST;
@@ -183,11 +183,12 @@ impl ConfiguredHost {
         let scope = settings.scope(Some(root.to_owned())).map_err(refused)?;
         let project = Project::open_with(root, &settings.flags).map_err(refused)?;
         let approval = settings.approval(None);
+        let role = project.config.role(&scope.role).map_err(refused)?;
         let tools = project.tools(&scope, &approval, Lifetime::Stays).map_err(refused)?;
         let chosen =
             chosen(&project.config, &project.environment, &ModelSelection::default()).await;
         let chosen = chosen.map_err(|error| NotOpened::NoModel(format!("{error:#}")))?;
-        let parts = session_parts(&project, tools, &chosen, None).await.map_err(refused)?;
+        let parts = session_parts(&project, tools, &chosen, role, None).await.map_err(refused)?;
         Ok(ConfiguredEditor { settings, project, chosen, parts })
     }
 }
@@ -263,7 +264,7 @@ impl EditorProject for ConfiguredEditor {
         }
     }
 
-    fn connect(&self, parts: &mut SessionParts, servers: &[GivenServer]) -> Vec<String> {
+    fn connect(&self, tools: ProjectTools, servers: &[GivenServer]) -> (ProjectTools, Vec<String>) {
         let (mut found, mut notes) = (Vec::new(), Vec::new());
         for server in servers {
             match found_server(server) {
@@ -272,7 +273,7 @@ impl EditorProject for ConfiguredEditor {
             }
         }
         let Some(state) = self.project.state().ok().filter(|_| !found.is_empty()) else {
-            return notes;
+            return (tools, notes);
         };
         let approval = self.settings.approval(None);
         let unconfined = approval.unsafe_no_sandbox;
@@ -291,10 +292,9 @@ impl EditorProject for ConfiguredEditor {
             ));
         }
         servers.learn_unknown();
-        parts.tools.registry = Arc::new(self.project.registry_with(&servers));
+        let registry = self.project.registry_with(&servers);
         let performer = self.project.performer(state, &approval, servers);
-        parts.tools.options.performer = Some(Arc::new(performer));
-        notes
+        (tools.with_tools(registry, Arc::new(performer)), notes)
     }
 
     async fn report(&self, report: SessionReport, session: &Session) -> Result<String, ToolError> {

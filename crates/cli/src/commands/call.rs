@@ -8,7 +8,7 @@ use clap::Args;
 use protocol::{ToolCall, View, parse_strict_json};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use tool_system::{ExecutorOptions, Limits};
+use tool_system::Limits;
 
 use crate::args::{ApprovalArgs, Scope};
 use crate::output;
@@ -78,17 +78,17 @@ pub(crate) fn execute(
     if !is_foreign {
         project = project.without_servers();
     }
+    let caller = project.caller(scope, approval)?;
     let tools = project.tools(scope, approval, Lifetime::OneCall)?;
     // This process ends with the call, so the rest of a cut result could not be read.
-    let options = tools.options.clone();
-    let limits = Limits {
+    let tools = tools.with_limits(|limits| Limits {
         result_bytes: u64::MAX,
         run_output_bytes: u64::MAX,
         foreign_output_bytes: u64::MAX,
         web_page_bytes: u64::MAX,
-        ..options.limits
-    };
-    let executor = tools.executor(ExecutorOptions { limits, ..options });
+        ..limits
+    });
+    let executor = tools.executor(caller);
     // Sockets only where tools may use them.
     let runtime = if is_foreign || project.config.network { online_runtime()? } else { runtime()? };
     let report =

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use mcp::{ApproverChoice, ServerParts, host_limits};
-use tool_system::ExecutorOptions;
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::commands::web::{self, OperationArgs, WebArgs};
@@ -76,10 +75,10 @@ fn over_http(args: McpArgs) -> anyhow::Result<ExitCode> {
 fn over_stdio(args: &McpArgs) -> anyhow::Result<ExitCode> {
     // A host that wants the tools of other servers has them itself.
     let project = Project::open(&project_root::checked(&args.scope)?)?.without_servers();
+    let caller = project.caller(&args.scope, &args.approval)?;
     let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
-    let options = tools.options.clone();
-    let limits = host_limits(options.limits.clone());
-    let executor = Arc::new(tools.executor(ExecutorOptions { limits, ..options }));
+    let tools = tools.with_limits(host_limits);
+    let executor = Arc::new(tools.executor(caller));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let approver = match args.approval.yes {
         true => ApproverChoice::Configured,

@@ -101,8 +101,9 @@ fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
 
 fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(args.scope.root())?;
+    let caller = project.caller(&args.scope, &args.approval)?;
     let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
-    let executor = tools.executor(tools.options.clone());
+    let executor = tools.executor(caller);
     let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
     let runtime = call::runtime()?;
     let explained = runtime.block_on(executor.explain(&call, &CancellationToken::new()));

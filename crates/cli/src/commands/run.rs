@@ -195,9 +195,11 @@ async fn begin(args: &RunArgs) -> anyhow::Result<StartedRun> {
     // Standard input may be long in coming.
     let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
     let project = Project::open_with(&project_root::checked(&args.scope)?, &args.model.layer())?;
+    let role = project.config.role(&args.scope.role)?;
     let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
     let chosen = chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
-    let parts = session_parts(&project, tools, &chosen, Some(approver(args.approval.yes))).await?;
+    let approver = Some(approver(args.approval.yes));
+    let parts = session_parts(&project, tools, &chosen, role, approver).await?;
     let session = match &args.resume {
         None => Session::begin(parts).await?,
         Some(text) => resumed(parts, text).await?,

@@ -21,11 +21,11 @@ use session::Model;
 use store::{SessionId, Store};
 use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio_util::sync::CancellationToken;
-use tool_system::ProjectTools;
+use tool_system::{Caller, ProjectTools};
 use web_service::{
-    AgentEndpoint, Bounds, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, KeptWorktree,
-    KeyStatus, Mentionable, MentionableKind, OperationSettings, ProjectPort, RequestLog, Secrets,
-    ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
+    AgentEndpoint, Bounds, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls,
+    KeptWorktree, KeyStatus, Mentionable, MentionableKind, OperationSettings, ProjectPort,
+    RequestLog, Secrets, ServedProject, SessionHub, TelemetryCounts, WebApp, listen, serve,
 };
 use workspace::{Ownership, StateDir, Workspace, keep_private};
 
@@ -41,7 +41,7 @@ use crate::reports::model_offers::{known_offers, model_offers};
 use crate::session_worktrees::SessionWorktrees;
 use crate::shown_project::ShownProject;
 use crate::user_commands::UserCommands;
-use agents::{DeskPage, McpEndpoint};
+use agents::{DirectCallsPage, McpEndpoint};
 use sandbox_fact::SandboxFact;
 use service_log::{LogFormat, ServiceLog};
 
@@ -214,13 +214,17 @@ impl ServedRoot<'_> {
     pub(crate) async fn served(self, others: &[ServedProject]) -> anyhow::Result<ServedProject> {
         let Self { root, project, name, store, worktrees, scope, approval } = self;
         let scope = Scope { root: Some(root), ..scope.clone() };
+        let caller = project.caller(&scope, approval)?;
         let tools = project.tools(&scope, approval, Lifetime::Stays)?;
         let chosen =
             chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
-        let approver = approval.yes.then(|| Arc::clone(&tools.options.approver));
+        let Caller { role, session, approver, .. } = caller;
+        let approver = approval.yes.then_some(approver);
         let parts = match store {
-            Some(store) => session_parts_in(store, &project, tools, &chosen, approver).await?,
-            None => session_parts(&project, tools, &chosen, approver).await?,
+            Some(store) => {
+                session_parts_in(store, &project, tools, &chosen, role, approver).await?
+            }
+            None => session_parts(&project, tools, &chosen, role, approver).await?,
         };
         if others.iter().any(|other| other.parts.root == parts.root) {
             bail!("{} is named twice", parts.root);
@@ -242,7 +246,7 @@ impl ServedRoot<'_> {
             tools,
             worktrees,
         };
-        Ok(ServedProject::new(name, parts, Arc::new(configured)))
+        Ok(ServedProject::new(name, parts, session, Arc::new(configured)))
     }
 }
 
@@ -382,16 +386,16 @@ impl ProjectPort for ConfiguredProject {
 
     fn agents(
         &self,
-        desk: &Desk,
+        calls: &DirectCalls,
         site: &str,
         closing: &CancellationToken,
     ) -> Arc<dyn AgentEndpoint> {
-        let executor = Arc::new(desk.agent_executor(host_limits).clone());
+        let executor = Arc::new(calls.agent_executor(host_limits).clone());
         let approver = match self.approves_all {
             true => ApproverChoice::Configured,
-            false => ApproverChoice::Page(Arc::new(DeskPage::new(desk, site))),
+            false => ApproverChoice::Page(Arc::new(DirectCallsPage::new(calls, site))),
         };
-        let resources = Arc::new(ShownProject::new(desk.tools(), &executor));
+        let resources = Arc::new(ShownProject::new(calls.tools(), &executor));
         let parts = ServerParts {
             executor,
             approver,

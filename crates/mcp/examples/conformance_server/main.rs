@@ -32,7 +32,9 @@ use mcp::{
 use protocol::{ContentHash, ErrorCode, ToolError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tool_system::{ExecutorOptions, JournalPerformer, OnDemand, ToolExecutor, ToolRegistry};
+use tool_system::{
+    Caller, ExecutorOptions, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
+};
 use workspace::{Journal, JournalOptions, Workspace};
 
 use crate::fixtures::SuiteHandler;
@@ -95,7 +97,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         performer: Some(Arc::new(JournalPerformer::new(journal))),
         ..ExecutorOptions::default()
     };
-    let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
+    let executor = ProjectTools::new(registry, workspace, options).executor(Caller::default());
     let parts = ServerParts::new(Arc::new(executor), ApproverChoice::Host);
     let parts = ServerParts { resources: Some(Arc::new(OneFile { root })), ..parts };
     let handler = SuiteHandler { product: McpHandler::new(parts) };

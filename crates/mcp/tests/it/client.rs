@@ -13,7 +13,8 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 use tool_system::{
-    ApproveAll, ExecutorOptions, JournalPerformer, OnDemand, Tool, ToolExecutor, ToolRegistry,
+    ApproveAll, Caller, ExecutorOptions, JournalPerformer, OnDemand, ProjectTools, Tool,
+    ToolExecutor, ToolRegistry,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -255,11 +256,11 @@ fn executor(project: &Fixture, tools: Vec<Arc<dyn Tool>>) -> ToolExecutor {
     let mut registry = ToolRegistry::builtin();
     tools.into_iter().for_each(|tool| registry.register(tool));
     let options = ExecutorOptions {
-        session: "s1".into(),
-        approver: Arc::new(ApproveAll),
         performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
         history: Some(tool_system::History::of(journal)),
         ..ExecutorOptions::default()
     };
-    ToolExecutor::new(Arc::new(registry), workspace, options)
+    let (session, approver) = ("s1".to_owned(), Arc::new(ApproveAll));
+    let caller = Caller { session, approver, ..Caller::default() };
+    ProjectTools::new(registry, workspace, options).executor(caller)
 }

@@ -11,7 +11,9 @@ use protocol::{ToolCall, ToolError};
 use serde_json::json;
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, ApproveAll, ExecutorOptions, ToolExecutor, ToolRegistry};
+use tool_system::{
+    AgentHost, ApproveAll, Caller, ExecutorOptions, ProjectTools, ToolExecutor, ToolRegistry,
+};
 use workspace::Workspace;
 
 use crate::http_server::HttpServer;
@@ -71,13 +73,12 @@ impl Tools {
         let project = Fixture::new("//- /a.txt\na\n");
         let workspace = Arc::new(Workspace::open(project.root()).expect("the project opens"));
         let options = ExecutorOptions {
-            approver: Arc::new(ApproveAll),
             performer: Some(servers),
             network: true,
-            agent_host,
             ..ExecutorOptions::default()
         };
-        let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
+        let caller = Caller { approver: Arc::new(ApproveAll), agent_host, ..Caller::default() };
+        let executor = ProjectTools::new(registry, workspace, options).executor(caller);
         Self { executor, _project: project }
     }
 

@@ -20,8 +20,8 @@ use store::{SqliteStore, Store};
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    Approver, CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools,
-    ToolRegistry, Vocabulary,
+    Approver, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
+    Vocabulary,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -162,17 +162,13 @@ impl Stage {
         let state = project.root().with_file_name("state");
         let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
         let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
-        let tools = ProjectTools {
-            registry: Arc::new(ToolRegistry::builtin()),
-            code: Arc::new(CodeBase::new(workspace)),
-            roles: vec![AgentRole::Planner, AgentRole::Actor],
-            options: ExecutorOptions {
-                vocabulary,
-                performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-                history: Some(History::of(journal)),
-                ..ExecutorOptions::default()
-            },
+        let options = ExecutorOptions {
+            vocabulary,
+            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+            history: Some(History::of(journal)),
+            ..ExecutorOptions::default()
         };
+        let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options);
         let store = SqliteStore::open(project.root().with_file_name("sessions.db")).await;
         let store: Arc<dyn Store> = Arc::new(store.unwrap());
         let parts = SessionParts {

@@ -23,7 +23,8 @@ use serde_json::{Map, Value, json};
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    ApproveAll, ExecutorOptions, JournalPerformer, OnDemand, ToolExecutor, ToolRegistry,
+    ApproveAll, Caller, ExecutorOptions, JournalPerformer, OnDemand, ProjectTools, ToolExecutor,
+    ToolRegistry,
 };
 use workspace::{
     EntryKind, Flow, Journal, JournalOptions, Visitor, WalkEntry, WalkOptions, Workspace,
@@ -178,14 +179,14 @@ impl Bench {
         let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
         let journal = Arc::new(OnDemand::from(Arc::new(journal.expect("a journal"))));
         let options = ExecutorOptions {
-            session: "replay".into(),
-            approver: Arc::new(ApproveAll),
             performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
             history: Some(tool_system::History::of(journal)),
             ..ExecutorOptions::default()
         };
-        let registry = Arc::new(ToolRegistry::builtin());
-        let executor = ToolExecutor::new(registry, Arc::clone(&workspace), options);
+        let tools = ProjectTools::new(ToolRegistry::builtin(), Arc::clone(&workspace), options);
+        let approver = Arc::new(ApproveAll);
+        let session = "replay".to_owned();
+        let executor = tools.executor(Caller { session, approver, ..Caller::default() });
         Bench { workspace, executor, _project: project }
     }
 

@@ -114,7 +114,7 @@ impl ApprovalGate<'_> {
 
     /// Why the role may not do this to files, if so.
     fn may_not(&self, needed: ToolPermission) -> Option<String> {
-        let role = &self.cx.state.options.role;
+        let role = &self.cx.state.caller.role;
         let what = match needed {
             ToolPermission::CreateFiles => "create",
             ToolPermission::DeleteFiles => "delete",

@@ -154,9 +154,8 @@ impl ApprovalGate<'_> {
         };
         let shown = self.shown(proposed, &effects, reason).await?;
         if let Some(agreed) = &standing.agreed
-            && agreed.shown.covers(&shown)
+            && let Some(approved) = Approved::as_agreed(proposed, &agreed.shown, &shown)
         {
-            let approved = Approved::as_agreed(proposed);
             let done = self.perform(approved, standing.arguments.as_ref(), Asked::Yes).await;
             return Ok(Some(agreed.told(done?)));
         }
@@ -170,7 +169,8 @@ impl ApprovalGate<'_> {
             }
             let arguments = self.listed.validated(arguments)?;
             let outcome = self.executed(Some(arguments.clone())).await?;
-            standing.changed = changed_arguments(&self.sent()?, &arguments);
+            let sent = self.listed.validated(self.call.arguments.clone())?;
+            standing.changed = changed_arguments(&sent, &arguments);
             standing.arguments = Some(arguments);
             return match outcome {
                 Outcome::Answer(value) => Ok(Some(value)),
@@ -329,15 +329,10 @@ impl ApprovalGate<'_> {
     async fn executed(&self, arguments: Option<ToolArguments>) -> Result<Outcome, ToolError> {
         let arguments = match arguments {
             Some(arguments) => arguments,
-            None => self.sent()?,
+            None => self.listed.validated(self.call.arguments.clone())?,
         };
         let running = self.listed.tool.execute(arguments, self.cx.clone());
         self.cx.unless_cancelled(running).await
-    }
-
-    /// The arguments of the call.
-    fn sent(&self) -> Result<ToolArguments, ToolError> {
-        self.listed.validated(self.call.arguments.clone())
     }
 
     /// Whether every path that is not what the proposal was made from is what another call of this

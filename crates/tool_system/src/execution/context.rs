@@ -84,13 +84,13 @@ impl ToolContext {
     /// The conversation that the call belongs to.
     pub fn agent_host(&self) -> Result<&dyn AgentHost, ToolError> {
         let message = "this session has no conversation, which the tool needs";
-        let host = self.state.options.agent_host.as_deref();
+        let host = self.state.caller.agent_host.as_deref();
         host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 
     /// The span of this call, for other programs that are called in it; none where nothing is traced.
     pub fn trace_context(&self) -> Option<TraceContext> {
-        self.state.options.agent_host.as_deref()?.trace_context(&self.call_id)
+        self.state.caller.agent_host.as_deref()?.trace_context(&self.call_id)
     }
 
     /// What runs commands that only look.
@@ -112,7 +112,7 @@ impl ToolContext {
     /// Whether the conversation does not name an address, so that the model has made it up. Without a
     /// conversation it is not known.
     pub(crate) async fn is_unnamed(&self, url: &WebUrl) -> bool {
-        let Some(host) = self.state.options.agent_host.as_deref() else { return false };
+        let Some(host) = self.state.caller.agent_host.as_deref() else { return false };
         let url = url.clone();
         !host.was_told(Box::new(move |text| is_named_in(text, &url))).await
     }
@@ -184,7 +184,7 @@ impl ToolContext {
 
     /// The session that changes are made in.
     pub fn session(&self) -> &str {
-        &self.state.options.session
+        &self.state.caller.session
     }
 
     /// The text behind a handle: what was cut from an earlier result, or an entry of the
@@ -193,7 +193,7 @@ impl ToolContext {
         if path.starts_with(HANDLE_PREFIX) {
             return Some(self.kept_result(path));
         }
-        let host = self.state.options.agent_host.as_deref()?;
+        let host = self.state.caller.agent_host.as_deref()?;
         let recalled = host.recall(MessageHandle::parse(path)?).await;
         Some(recalled.map(|recalled| KeptText {
             size: recalled.text.len() as u64,

@@ -15,7 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{
@@ -41,32 +40,15 @@ use crate::{
 /// Lines of a result in the event that ends a call.
 const PREVIEW_LINES: usize = 3;
 
-/// Runs tool calls for one session. A clone is the same executor.
+/// Runs tool calls for one [`Caller`](crate::Caller); [`ProjectTools::executor`](crate::ProjectTools::executor) makes
+/// it. A clone is the same executor.
 #[derive(Clone)]
 pub struct ToolExecutor {
-    registry: Arc<ToolRegistry>,
-    state: Arc<ExecutorState>,
+    pub(crate) registry: Arc<ToolRegistry>,
+    pub(crate) state: Arc<ExecutorState>,
 }
 
 impl ToolExecutor {
-    /// An executor for the tools of `registry` on a project, given as such or with its index.
-    pub fn new(
-        registry: Arc<ToolRegistry>,
-        project: impl Into<CodeBase>,
-        options: ExecutorOptions,
-    ) -> Self {
-        Self::sharing(registry, Arc::new(project.into()), options)
-    }
-
-    /// Like [`Self::new`], on a project that other executors use too.
-    pub(crate) fn sharing(
-        registry: Arc<ToolRegistry>,
-        code: Arc<CodeBase>,
-        options: ExecutorOptions,
-    ) -> Self {
-        Self { registry, state: Arc::new(ExecutorState::new(code, options)) }
-    }
-
     /// Runs one call to its result. It ends early, with `CANCELLED`, when `cancel` fires. Whatever
     /// happens on the way, a panic included, there is a result.
     pub async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
@@ -128,7 +110,7 @@ impl ToolExecutor {
 
             let cx = ToolContext::new(&self.state, call_id, &listed, cancel);
             let definition = listed.definition();
-            let remembers = state.options.detect_repeats && definition.is_read_only();
+            let remembers = state.caller.detect_repeats && definition.is_read_only();
             let key = remembers.then(|| CallKey::new(definition.name, arguments.as_map()));
             if let Some(key) = &key
                 && let Some(earlier) = state.answers.repeated(key, &cx).await
@@ -202,8 +184,8 @@ impl ToolExecutor {
     /// The tools this executor offers: those of its vocabulary that its role may use here.
     pub fn offered(&self) -> Vec<Arc<ListedTool>> {
         let mut tools =
-            self.registry.list_for(self.state.options.vocabulary, &self.state.options.role);
-        if self.state.options.agent_host.is_none() {
+            self.registry.list_for(self.state.options.vocabulary, &self.state.caller.role);
+        if self.state.caller.agent_host.is_none() {
             tools.retain(|tool| tool.definition().category != Category::Agent);
         }
         if !self.state.options.network {
@@ -222,7 +204,7 @@ impl ToolExecutor {
     /// Whether the model has a tool that reads what was left out of its conversation.
     pub fn reads_messages(&self) -> bool {
         let can = |tool: &Arc<ListedTool>| tool.definition().reads_handles;
-        self.state.options.agent_host.is_some() && self.useful().iter().any(can)
+        self.state.caller.agent_host.is_some() && self.useful().iter().any(can)
     }
 
     /// The tool that a call names, in whatever vocabulary.
@@ -242,20 +224,25 @@ impl ToolExecutor {
 
     /// Decides about what needs approval, unless a call brings another approver.
     pub fn approver(&self) -> &dyn Approver {
-        &*self.state.options.approver
+        &*self.state.caller.approver
     }
 
     /// The role that limits what may be called.
     pub fn role(&self) -> &AgentRole {
-        &self.state.options.role
+        &self.state.caller.role
+    }
+
+    /// The session that changes are made in.
+    pub fn session(&self) -> &str {
+        &self.state.caller.session
     }
 
     /// Makes ready what the first command needs, which takes longer than most commands. Blocks; for a
     /// thread of its own while there is nothing else to do.
     pub fn preparation(&self) -> impl FnOnce() + Send + 'static {
-        let ExecutorOptions { role, performer, .. } = &self.state.options;
-        let runs_commands = role.permissions().contains(ToolPermission::ExecuteCommands);
-        let performer = performer.clone().filter(|_| runs_commands);
+        let permissions = self.role().permissions();
+        let runs_commands = permissions.contains(ToolPermission::ExecuteCommands);
+        let performer = self.state.options.performer.clone().filter(|_| runs_commands);
         move || {
             // Should it fail, the command that needs it will say so.
             if let Some(runner) = performer.and_then(|performer| performer.runner().ok()) {
@@ -302,7 +289,7 @@ impl ToolExecutor {
 
     /// Adds a rule to the policy that was kept elsewhere.
     pub fn learn(&self, rule: Rule) {
-        self.state.options.learned_rules.add(rule);
+        self.state.caller.learned_rules.add(rule);
     }
 
     /// Refuses from now on, in everything that shares what was learned, what a remembered yes to this request would
@@ -327,7 +314,7 @@ impl ToolExecutor {
     /// No longer counts a rule that was remembered or learned, here and in everything that shares what
     /// was learned. Where it is kept, its keeper forgets it.
     pub fn revoke(&self, id: &str) {
-        self.state.options.learned_rules.revoke(id);
+        self.state.caller.learned_rules.revoke(id);
     }
 
     /// A new turn begins: earlier answers no longer stand for identical calls.

@@ -77,7 +77,7 @@ impl ProposedEffects {
     ) -> Result<T, ToolError> {
         let effects = self.behind_links(state)?;
         let tool = listed.definition().name;
-        let action = PolicyAction { tool, role: state.options.role.name(), effects: &effects };
+        let action = PolicyAction { tool, role: state.caller.role.name(), effects: &effects };
         let mut policy = state.policy()?;
         let about_commands =
             |rule: &Rule| rule.source == RuleSource::Remembered && !rule.command.is_empty();

@@ -140,7 +140,7 @@ fn passes_unasked(request: &WebRequest, next: &WebUrl, cx: &ToolContext) -> Resu
         WebRequest { method: "GET".into(), url: next.to_string(), ..WebRequest::default() };
     let policy = cx.state.policy().map_err(|error| error.message)?;
     let effects = effects_of(&Proposal::Web(followed));
-    let decision = policy.decide(cx.tool, cx.state.options.role.name(), &effects);
+    let decision = policy.decide(cx.tool, cx.state.caller.role.name(), &effects);
     match decision {
         Decision::Allow if request.search.is_none() => Ok(()),
         Decision::Deny => Err("a rule denies that server".into()),

@@ -9,11 +9,11 @@ use protocol::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    AgentHost, Delegation, ExecutorOptions, ListedTool, Recalled, TextSearch, ToolRegistry,
+    AgentHost, Caller, Delegation, ExecutorOptions, ListedTool, Recalled, TextSearch, ToolRegistry,
     Vocabulary,
 };
 
-use crate::harness::Bench;
+use crate::harness::{Bench, Setup};
 
 /// A conversation that only remembers what it was asked.
 #[derive(Default)]
@@ -60,9 +60,9 @@ impl AgentHost for Host {
 fn bench(vocabulary: Vocabulary) -> (Bench, Arc<Host>) {
     let host = Arc::new(Host::default());
     let agent_host: Arc<dyn AgentHost> = host.clone();
-    let options =
-        ExecutorOptions { vocabulary, agent_host: Some(agent_host), ..ExecutorOptions::default() };
-    (Bench::with("", options, Vec::new()), host)
+    let options = ExecutorOptions { vocabulary, ..ExecutorOptions::default() };
+    let caller = Caller { agent_host: Some(agent_host), ..Caller::default() };
+    (Bench::with("", Setup { options, caller }, Vec::new()), host)
 }
 
 #[tokio::test]

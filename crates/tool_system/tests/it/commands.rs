@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tool_system::policy::{CommandMode, Policy};
 use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
-use crate::harness::{Bench, Reply, ScriptedApprover, allowing, no, with_arguments, yes};
+use crate::harness::{Bench, Reply, ScriptedApprover, Setup, allowing, no, with_arguments, yes};
 
 const FILES: &str = "\
 //- /.gitignore
@@ -30,8 +30,8 @@ const CHANGES: &str = "umask 022; echo two > a.txt; rm gone.txt; mkdir -p new/de
                        echo n > new/deep/n.txt; ln -s a.txt link; chmod +x dir/b.txt; \
                        mkdir -p target/debug; echo o > target/debug/app; echo l > x.log";
 
-fn bench(options: ExecutorOptions, answers: Vec<Reply>) -> Option<Bench> {
-    Bench::running(FILES, ScriptedApprover::answering(answers), options)
+fn bench(setup: impl Into<Setup>, answers: Vec<Reply>) -> Option<Bench> {
+    Bench::running(FILES, ScriptedApprover::answering(answers), setup)
 }
 
 async fn bash(bench: &Bench, command: &str) -> Value {
@@ -202,8 +202,8 @@ async fn whoever_may_not_write_changes_nothing_through_a_command() {
     let permissions = [ToolPermission::ReadFiles, ToolPermission::ExecuteCommands];
     let permissions = permissions.into_iter().collect();
     let role = AgentRole::Custom { name: "tester".into(), permissions };
-    let options = ExecutorOptions { role, ..allowing(&["bash"]) };
-    let Some(bench) = bench(options, vec![]) else { return };
+    let setup = Setup::in_role(role, allowing(&["bash"]));
+    let Some(bench) = bench(setup, vec![]) else { return };
     let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
     assert_eq!((&ran["output"], &ran["ran"]), (&json!("two\n"), &json!("look")));
     assert_eq!(ran["changes"]["dropped"], "the role tester may not change files");
@@ -226,8 +226,8 @@ async fn a_role_does_to_files_by_a_command_what_it_may_do_to_them_and_no_more() 
         let all = [ReadFiles, WriteFiles, CreateFiles, DeleteFiles, ExecuteCommands];
         let permissions = all.into_iter().filter(|one| *one != needed).collect();
         let role = AgentRole::Custom { name: "tester".into(), permissions };
-        let options = ExecutorOptions { role, ..allowing(&["bash"]) };
-        let Some(bench) = bench(options, vec![]) else { return };
+        let setup = Setup::in_role(role, allowing(&["bash"]));
+        let Some(bench) = bench(setup, vec![]) else { return };
         let ran = bash(&bench, command).await;
         let said = format!("the role tester may not {what} files");
         assert_eq!(ran["changes"]["dropped"], said, "{command}: {ran}");

@@ -6,9 +6,9 @@ use protocol::{ActivityData, ActivityType, AgentRole, ErrorCode, PermissionSet, 
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::prelude::*;
-use tool_system::{ExecutorOptions, Limits};
+use tool_system::{Caller, ExecutorOptions, Limits};
 
-use crate::harness::Bench;
+use crate::harness::{Bench, Setup};
 
 /// A tool that does what its argument says, for trying the executor.
 #[derive(Debug)]
@@ -58,8 +58,8 @@ impl Tool for Probe {
     }
 }
 
-fn bench(options: ExecutorOptions) -> Bench {
-    Bench::with("//- /a.txt\none\n", options, vec![Arc::new(Probe)])
+fn bench(setup: impl Into<Setup>) -> Bench {
+    Bench::with("//- /a.txt\none\n", setup, vec![Arc::new(Probe)])
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn a_result_that_is_too_large_is_cut_and_the_rest_can_be_read_by_its_handl
 #[tokio::test]
 async fn a_role_without_the_permission_is_refused_and_told_what_is_missing() {
     let role = AgentRole::Custom { name: "guest".into(), permissions: PermissionSet::NONE };
-    let bench = bench(ExecutorOptions { role, ..Default::default() });
+    let bench = bench(Caller { role, ..Default::default() });
     let error = bench.err("read_file", json!({"path": "a.txt"})).await;
     assert_eq!(error.code, ErrorCode::PermissionDenied);
     assert_eq!(error.message, "the role guest may not use read_file: it lacks ReadFiles");

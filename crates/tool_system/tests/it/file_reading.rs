@@ -5,7 +5,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use protocol::{CallReport, ErrorCode, ToolCall, View};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{ExecutorOptions, Limits, Vocabulary};
+use tool_system::{Caller, Limits, Vocabulary};
 
 use crate::harness::Bench;
 
@@ -181,8 +181,8 @@ async fn an_answer_shows_a_bounded_number_of_images() {
 
 #[tokio::test]
 async fn a_repeated_read_shows_the_image_again() {
-    let options = ExecutorOptions { detect_repeats: true, ..Default::default() };
-    let bench = Bench::with(&format!("//- /shot.png base64={PIXEL}\n"), options, Vec::new());
+    let caller = Caller { detect_repeats: true, ..Default::default() };
+    let bench = Bench::with(&format!("//- /shot.png base64={PIXEL}\n"), caller, Vec::new());
     for _ in 0..2 {
         let shown = report(&bench, "read_file", json!({"path": "shot.png"})).await;
         assert_eq!(shown.images.len(), 1);

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use protocol::{ApprovalRequest, ApprovalResponse, ToolCall, ToolError, ToolResult};
+use protocol::{AgentRole, ApprovalRequest, ApprovalResponse, ToolCall, ToolError, ToolResult};
 use serde_json::Value;
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::prelude::async_trait;
 use tool_system::{
-    Approver, CommandRunner, ExecutorOptions, History, JournalPerformer, Limits, RunnerOptions,
-    Tool, ToolExecutor, ToolRegistry, Vocabulary,
+    Approver, Caller, CommandRunner, ExecutorOptions, History, JournalPerformer, Limits,
+    ProjectTools, RunnerOptions, Tool, ToolExecutor, ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -81,6 +81,31 @@ impl Approver for ScriptedApprover {
     }
 }
 
+/// What a project decides about its executors, and who calls; mostly one of them is enough.
+#[derive(Default)]
+pub(crate) struct Setup {
+    pub(crate) options: ExecutorOptions,
+    pub(crate) caller: Caller,
+}
+
+impl Setup {
+    pub(crate) fn in_role(role: AgentRole, options: ExecutorOptions) -> Self {
+        Self { options, caller: Caller { role, ..Caller::default() } }
+    }
+}
+
+impl From<ExecutorOptions> for Setup {
+    fn from(options: ExecutorOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+}
+
+impl From<Caller> for Setup {
+    fn from(caller: Caller) -> Self {
+        Self { caller, ..Self::default() }
+    }
+}
+
 pub(crate) struct Bench {
     pub(crate) project: Fixture,
     pub(crate) executor: ToolExecutor,
@@ -100,12 +125,13 @@ impl Bench {
         Self::with(fixture, ExecutorOptions { limits, ..Default::default() }, Vec::new())
     }
 
-    pub(crate) fn with(fixture: &str, options: ExecutorOptions, more: Vec<Arc<dyn Tool>>) -> Self {
+    pub(crate) fn with(fixture: &str, setup: impl Into<Setup>, more: Vec<Arc<dyn Tool>>) -> Self {
+        let Setup { options, caller } = setup.into();
         let project = Fixture::new(fixture);
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
         let mut registry = ToolRegistry::builtin();
         more.into_iter().for_each(|tool| registry.register(tool));
-        let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
+        let executor = ProjectTools::new(registry, workspace, options).executor(caller);
         Self { project, executor, approver: ScriptedApprover::answering([]) }
     }
 
@@ -118,15 +144,15 @@ impl Bench {
     pub(crate) fn asking(
         fixture: &str,
         approver: Arc<ScriptedApprover>,
-        options: ExecutorOptions,
+        setup: impl Into<Setup>,
     ) -> Self {
-        Self::on(Fixture::new(fixture), approver, options, Vec::new(), Vec::new())
+        Self::on(Fixture::new(fixture), approver, setup.into(), Vec::new(), Vec::new())
     }
 
     fn on(
         project: Fixture,
         approver: Arc<ScriptedApprover>,
-        mut options: ExecutorOptions,
+        setup: Setup,
         more: Vec<Arc<dyn Tool>>,
         path: Vec<PathBuf>,
     ) -> Self {
@@ -135,8 +161,8 @@ impl Bench {
         let journal =
             Journal::open(Arc::clone(&workspace), &state, JournalOptions::default()).unwrap();
         let journal = Arc::new(tool_system::OnDemand::from(Arc::new(journal)));
-        options.session = "s1".into();
-        options.approver = approver.clone();
+        let Setup { mut options, caller } = setup;
+        let caller = Caller { session: "s1".into(), approver: approver.clone(), ..caller };
         let performer = JournalPerformer::new(Arc::clone(&journal));
         let mut confinement = confinement(&project);
         confinement.profile.path = path;
@@ -146,7 +172,7 @@ impl Bench {
         options.history = Some(History::of(journal));
         let mut registry = ToolRegistry::builtin();
         more.into_iter().for_each(|tool| registry.register(tool));
-        let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
+        let executor = ProjectTools::new(registry, workspace, options).executor(caller);
         Self { project, executor, approver }
     }
 
@@ -155,32 +181,32 @@ impl Bench {
     pub(crate) fn running(
         fixture: &str,
         approver: Arc<ScriptedApprover>,
-        options: ExecutorOptions,
+        setup: impl Into<Setup>,
     ) -> Option<Self> {
-        Self::running_with(fixture, approver, options, Vec::new())
+        Self::running_with(fixture, approver, setup, Vec::new())
     }
 
     /// Like [`Self::running`], with directories of programs that come first.
     pub(crate) fn running_on_path(
         fixture: &str,
         approver: Arc<ScriptedApprover>,
-        options: ExecutorOptions,
+        setup: impl Into<Setup>,
         path: &[&str],
     ) -> Option<Self> {
         let project = Fixture::new(fixture);
         let path = path.iter().map(|name| project.path(name)).collect();
-        can_confine(&project).then(|| Self::on(project, approver, options, Vec::new(), path))
+        can_confine(&project).then(|| Self::on(project, approver, setup.into(), Vec::new(), path))
     }
 
     /// Like [`Self::running`], with more tools.
     pub(crate) fn running_with(
         fixture: &str,
         approver: Arc<ScriptedApprover>,
-        options: ExecutorOptions,
+        setup: impl Into<Setup>,
         more: Vec<Arc<dyn Tool>>,
     ) -> Option<Self> {
         let project = Fixture::new(fixture);
-        can_confine(&project).then(|| Self::on(project, approver, options, more, Vec::new()))
+        can_confine(&project).then(|| Self::on(project, approver, setup.into(), more, Vec::new()))
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {

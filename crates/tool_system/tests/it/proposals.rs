@@ -8,9 +8,9 @@ use protocol::{
 };
 use serde_json::json;
 use tool_system::prelude::*;
-use tool_system::{ApproveAll, Approved, Approver, Asker, ExecutorOptions, Performer};
+use tool_system::{ApproveAll, Approved, Approver, Asker, Caller, ExecutorOptions, Performer};
 
-use crate::harness::{Bench, Reply, no, with_arguments, yes};
+use crate::harness::{Bench, Reply, Setup, no, with_arguments, yes};
 
 /// Proposes to write a file.
 #[derive(Debug)]
@@ -82,13 +82,9 @@ impl Performer for Desk {
 
 fn bench(answers: Vec<Reply>) -> (Bench, Arc<Desk>) {
     let desk = Arc::new(Desk { answers: Mutex::new(answers), ..Desk::default() });
-    let options = ExecutorOptions {
-        approver: desk.clone(),
-        performer: Some(desk.clone()),
-        detect_repeats: true,
-        ..Default::default()
-    };
-    (Bench::with("//- /a.txt\none\n", options, vec![Arc::new(Scribble)]), desk)
+    let options = ExecutorOptions { performer: Some(desk.clone()), ..Default::default() };
+    let caller = Caller { approver: desk.clone(), detect_repeats: true, ..Default::default() };
+    (Bench::with("//- /a.txt\none\n", Setup { options, caller }, vec![Arc::new(Scribble)]), desk)
 }
 
 fn text_of(proposal: &Proposal) -> String {
@@ -165,8 +161,8 @@ async fn without_an_approver_the_error_says_how_to_allow_it() {
 
 #[tokio::test]
 async fn a_yes_beforehand_still_needs_a_performer() {
-    let options = ExecutorOptions { approver: Arc::new(ApproveAll), ..Default::default() };
-    let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble)]);
+    let caller = Caller { approver: Arc::new(ApproveAll), ..Default::default() };
+    let bench = Bench::with("//- /a\n", caller, vec![Arc::new(Scribble)]);
     let error = bench.err("scribble", json!({"text": "x"})).await;
     assert_eq!(error.code, ErrorCode::PermissionDenied);
 }

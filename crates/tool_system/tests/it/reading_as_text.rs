@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use tool_system::{ExecutorOptions, Limits, Vocabulary};
+use tool_system::{Caller, ExecutorOptions, Limits, Vocabulary};
 
-use crate::harness::Bench;
+use crate::harness::{Bench, Setup};
 
 const PROJECT: &str = "\
 //- /src/main.rs
@@ -99,9 +99,10 @@ async fn a_line_that_is_cut_says_how_it_is_read() {
 #[tokio::test]
 async fn a_repetition_and_what_the_executor_cuts_are_noted() {
     let limits = Limits { result_bytes: 800, ..Limits::default() };
-    let options = ExecutorOptions { limits, detect_repeats: true, ..Default::default() };
+    let options = ExecutorOptions { limits, ..Default::default() };
+    let caller = Caller { detect_repeats: true, ..Default::default() };
     let lines: String = (1..=100).map(|n| format!("line {n}\n")).collect();
-    let bench = Bench::with(&format!("//- /a.txt\n{lines}"), options, Vec::new());
+    let bench = Bench::with(&format!("//- /a.txt\n{lines}"), Setup { options, caller }, Vec::new());
     let cut = bench.text("read_file", json!({"path": "a.txt"})).await;
     let (content, notes) = cut.rsplit_once('\n').unwrap();
     let shown = content.lines().count();

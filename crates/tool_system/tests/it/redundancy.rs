@@ -1,13 +1,13 @@
 //! Identical calls in one turn.
 
 use serde_json::{Value, json};
-use tool_system::ExecutorOptions;
+use tool_system::Caller;
 
 use crate::harness::Bench;
 
 fn bench() -> Bench {
-    let options = ExecutorOptions { detect_repeats: true, ..Default::default() };
-    Bench::with("//- /a.txt\none\n//- /b.txt\none\n", options, Vec::new())
+    let caller = Caller { detect_repeats: true, ..Default::default() };
+    Bench::with("//- /a.txt\none\n//- /b.txt\none\n", caller, Vec::new())
 }
 
 fn is_redundant(result: &Value) -> bool {

@@ -21,7 +21,7 @@ use crate::api_error::ApiError;
 use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{Desk, HubError, OpenSession, QuestionElsewhere, name_by_hand};
+use crate::hub::{DirectCalls, HubError, OpenSession, QuestionElsewhere, name_by_hand};
 use crate::route::{Nothing, Request, Route};
 use crate::view::{HubView, ProjectView};
 
@@ -211,21 +211,21 @@ impl Owner {
         }
     }
 
-    fn of_desk(project: &str, desk: &Desk) -> Self {
+    fn of_direct_calls(project: &str, calls: &DirectCalls) -> Self {
         Self {
-            name: name_by_hand(project, desk.user()),
+            name: name_by_hand(project, calls.user()),
             project: project.to_owned(),
-            asks: Asker::ByHand(Arc::clone(desk.approvals())),
-            executor: desk.executor().clone(),
-            asker: desk.user().cloned(),
+            asks: Asker::ByHand(Arc::clone(calls.approvals())),
+            executor: calls.executor().clone(),
+            asker: calls.user().cloned(),
         }
     }
 
-    fn of_desk_elsewhere(project: &ProjectView, question: Arc<QuestionElsewhere>) -> Self {
+    fn of_question_elsewhere(project: &ProjectView, question: Arc<QuestionElsewhere>) -> Self {
         Self {
             name: name_by_hand(project.name(), question.user.as_ref()),
             project: project.name().to_owned(),
-            executor: project.desk().executor().clone(),
+            executor: project.direct_calls().executor().clone(),
             asker: question.user.clone(),
             asks: Asker::Elsewhere(question),
         }
@@ -247,10 +247,13 @@ async fn owners(hub: &HubView) -> Result<Vec<Owner>, ApiError> {
         });
     }
     for project in hub.projects() {
-        let mut by_hand: Vec<Owner> =
-            project.seen_desks().iter().map(|desk| Owner::of_desk(project.name(), desk)).collect();
+        let mut by_hand: Vec<Owner> = project
+            .seen_direct_calls()
+            .iter()
+            .map(|calls| Owner::of_direct_calls(project.name(), calls))
+            .collect();
         let elsewhere = project.questions_elsewhere().into_iter();
-        by_hand.extend(elsewhere.map(|question| Owner::of_desk_elsewhere(&project, question)));
+        by_hand.extend(elsewhere.map(|question| Owner::of_question_elsewhere(&project, question)));
         by_hand.sort_by(|one, other| one.name.cmp(&other.name));
         owners.extend(by_hand);
     }

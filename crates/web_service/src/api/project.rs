@@ -85,7 +85,12 @@ pub(super) fn served(hub: &HubView) -> Vec<ListedProject> {
         model: project.usual_model().name.clone(),
         provider: project.usual_model().provider.name().to_owned(),
         roles: project.roles().iter().map(|role| role.name().to_owned()).collect(),
-        mode: project.desk().executor().policy().ok().map(|policy| policy.mode().to_string()),
+        mode: project
+            .direct_calls()
+            .executor()
+            .policy()
+            .ok()
+            .map(|policy| policy.mode().to_string()),
         configured: project.port().configured(),
     });
     listed.collect()
@@ -277,5 +282,5 @@ pub(super) async fn look(
     arguments: Map<String, Value>,
 ) -> Result<Value, ApiError> {
     let call = ToolCall::new("look", tool, arguments);
-    Ok(project.desk().executor().execute_tool(&call, &CancellationToken::new()).await?)
+    Ok(project.direct_calls().executor().execute_tool(&call, &CancellationToken::new()).await?)
 }

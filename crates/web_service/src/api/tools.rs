@@ -59,7 +59,7 @@ struct ToolList {
 
 async fn list(request: Request<ProjectQuery, Nothing>) -> Result<ToolList, ApiError> {
     let project = request.hub.project(request.query.project.as_deref())?;
-    let offered = project.desk().executor().offered();
+    let offered = project.direct_calls().executor().offered();
     Ok(ToolList { tools: offered.iter().map(|tool| tool.to_json()).collect() })
 }
 
@@ -105,9 +105,9 @@ pub(super) async fn call_by_hand(
     let name = random_secret().map_err(|error| ApiError::internal(error.to_string()))?;
     let call = ToolCall::new(format!("hand_{name}"), tool, arguments);
     // A tool that does not exist is a wrong address, not a call that failed.
-    let desk = Arc::clone(project.desk());
-    desk.executor().tool_of(&call)?;
-    let room = desk.room_by_hand().ok_or_else(|| {
+    let calls = Arc::clone(project.direct_calls());
+    calls.executor().tool_of(&call)?;
+    let room = calls.room_by_hand().ok_or_else(|| {
         let message = "too many calls by hand run or wait for an answer";
         ApiError::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY", message)
     })?;
@@ -116,7 +116,7 @@ pub(super) async fn call_by_hand(
     let _cancels = cancel.clone().drop_guard();
     let running = tokio::spawn(async move {
         let _room = room;
-        let executor = desk.executor();
+        let executor = calls.executor();
         executor.report(&call, &cancel, executor.approver()).await
     });
     let report = running.await.map_err(|error| ApiError::internal(error.to_string()))?;
@@ -151,7 +151,7 @@ struct ListedRule {
 
 async fn policy(request: Request<ProjectQuery, Nothing>) -> Result<PolicyRules, ApiError> {
     let project = request.hub.project(request.query.project.as_deref())?;
-    let policy = project.desk().executor().policy_now().await?;
+    let policy = project.direct_calls().executor().policy_now().await?;
     let rules = policy.rules().map(|rule| ListedRule {
         id: rule.id(),
         text: rule.to_string(),
@@ -184,7 +184,8 @@ async fn explain(request: Request<Nothing, ExplainBody>) -> Result<PolicyExplana
     let ExplainBody { project, tool, arguments } = request.body;
     let project = request.hub.project(project.as_deref())?;
     let call = ToolCall::new("explain", tool, arguments);
-    let explained = project.desk().executor().explain(&call, &CancellationToken::new()).await?;
+    let explained =
+        project.direct_calls().executor().explain(&call, &CancellationToken::new()).await?;
     Ok(PolicyExplanation {
         decision: explained.verdict.decision.to_string(),
         explanation: explained.verdict.explanation.to_string(),

@@ -38,8 +38,8 @@ impl Bench {
         }
         let request = RequestParts { method: &method, uri: &uri, headers: &map };
         match judge(request, site, &self.credentials, need, NOW) {
-            Ok(Some(Caller { by: Proof::Token, .. })) => "token".to_owned(),
-            Ok(Some(Caller { by: Proof::Cookie, .. })) => "cookie".to_owned(),
+            Ok(Some(KnownClient { by: Proof::Token, .. })) => "token".to_owned(),
+            Ok(Some(KnownClient { by: Proof::Cookie, .. })) => "cookie".to_owned(),
             Ok(None) => "unknown".to_owned(),
             Err(refusal) => refusal.status().as_u16().to_string(),
         }

@@ -151,7 +151,8 @@ impl AgentChange {
         parts.role = self.role.unwrap_or_else(|| parts.role.clone());
         if let Some(SessionOwner { user, team, budget }) = self.owner {
             parts.shared_budget = Some(budget);
-            UserSight::limit(&mut parts.tools, &team, &user);
+            let sight = Arc::new(UserSight::new(&team, &user));
+            parts.tools = parts.tools.clone().with_history_seen_by(sight);
         }
     }
 }

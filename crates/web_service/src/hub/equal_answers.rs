@@ -51,8 +51,8 @@ impl SessionHub {
             }
         }
         let served = self.projects().iter().filter(|served| served.name == project);
-        let desks = served.flat_map(|served| served.desks());
-        askers.extend(desks.map(|desk| (Arc::clone(desk.approvals()), desk.user().cloned())));
+        let direct = served.flat_map(|served| served.all_direct_calls());
+        askers.extend(direct.map(|calls| (Arc::clone(calls.approvals()), calls.user().cloned())));
         askers
     }
 }

@@ -15,7 +15,7 @@ use team::ProviderKey;
 use tokio_util::sync::CancellationToken;
 use tool_system::ProjectTools;
 
-use super::Desk;
+use super::DirectCalls;
 
 /// Answers what only the configuration, the user's files and the machine can tell.
 #[async_trait]
@@ -71,11 +71,11 @@ pub trait ProjectPort: Send + Sync {
     /// Looks for what sessions have left behind here that are not in the store any more. It is called now and then.
     async fn sweep(&self, _store: &dyn Store) {}
 
-    /// The tools of the project for other agents, as `desk` has them. `site` is where our page is, and streams end when
+    /// The tools of the project for other agents, as `calls` has them. `site` is where our page is, and streams end when
     /// `closing` fires. It is asked for once for each user, when the first agent connects.
     fn agents(
         &self,
-        desk: &Desk,
+        calls: &DirectCalls,
         site: &str,
         closing: &CancellationToken,
     ) -> Arc<dyn AgentEndpoint>;

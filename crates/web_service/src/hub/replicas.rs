@@ -6,7 +6,7 @@
 //! whichever replica is first ([`watching`]).
 
 mod asking;
-mod desk_questions;
+mod direct_call_questions;
 mod draining;
 mod inbox_task;
 mod open_session;
@@ -24,7 +24,7 @@ use std::time::Duration;
 use store::{Exchange, SessionId};
 
 pub(crate) use asking::{Question, RequestKey};
-pub(crate) use desk_questions::QuestionElsewhere;
+pub(crate) use direct_call_questions::QuestionElsewhere;
 pub(super) use inbox_task::work_on_inbox;
 pub(crate) use open_session::OpenSession;
 pub(crate) use standing::{QueuedText, RemoteSession};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use protocol::{ErrorCode, ToolError};
 use team::UserId;
-use tool_system::{ChangeSight, ProjectTools};
+use tool_system::ChangeSight;
 
 use super::SessionTeam;
 
@@ -17,11 +17,8 @@ pub(super) struct UserSight {
 }
 
 impl UserSight {
-    /// Hides from tools what their user may not see.
-    pub(super) fn limit(tools: &mut ProjectTools, team: &Arc<dyn SessionTeam>, user: &UserId) {
-        let sight = Arc::new(Self { team: Arc::clone(team), user: user.clone() });
-        let history = tools.options.history.take();
-        tools.options.history = history.map(|history| history.seen_by(sight));
+    pub(super) fn new(team: &Arc<dyn SessionTeam>, user: &UserId) -> Self {
+        Self { team: Arc::clone(team), user: user.clone() }
     }
 }
 

@@ -61,8 +61,8 @@ fn sessions(text: &mut Exposition, hub: &SessionHub) {
         queued += session.queue_length() as u64;
         questions += session.approvals().count() as u64;
     }
-    let desks = hub.projects().iter().flat_map(|project| project.desks());
-    let by_hand = desks.map(|desk| desk.approvals().count() as u64);
+    let direct = hub.projects().iter().flat_map(|project| project.all_direct_calls());
+    let by_hand = direct.map(|calls| calls.approvals().count() as u64);
     let mut family = text.gauge("toolkiln_sessions", "Sessions that are open here, by state.");
     for (state, count) in &states {
         family = family.add(&[("state", state)], *count);

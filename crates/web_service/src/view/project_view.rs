@@ -13,16 +13,16 @@ use super::team_state::is_by_hand_of;
 use super::{HubView, TeamViewer};
 use crate::api_error::ApiError;
 use crate::hub::{
-    AgentNames, Desk, HubError, LiveSession, ProjectPort, QuestionElsewhere, ServedProject,
+    AgentNames, DirectCalls, HubError, LiveSession, ProjectPort, QuestionElsewhere, ServedProject,
 };
 
-/// A project as one client sees it: its files are those of all, its sessions those that the client may see, and calls
-/// by hand are made at the client's own desk.
+/// A project as one client sees it: its files are those of all, its sessions those that the client may see, and its
+/// direct calls the client's own.
 #[derive(Clone)]
 pub(crate) struct ProjectView {
     view: HubView,
     served: Arc<ServedProject>,
-    desk: Arc<Desk>,
+    direct_calls: Arc<DirectCalls>,
 }
 
 /// What a session is to begin with.
@@ -37,8 +37,12 @@ pub(crate) struct SessionPlan {
 pub(crate) type ChangePage = (Vec<EntrySummary>, bool);
 
 impl ProjectView {
-    pub(super) fn new(view: HubView, served: Arc<ServedProject>, desk: Arc<Desk>) -> Self {
-        Self { view, served, desk }
+    pub(super) fn new(
+        view: HubView,
+        served: Arc<ServedProject>,
+        direct_calls: Arc<DirectCalls>,
+    ) -> Self {
+        Self { view, served, direct_calls }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -73,15 +77,15 @@ impl ProjectView {
     }
 
     /// Where the client calls tools.
-    pub(crate) fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+    pub(crate) fn direct_calls(&self) -> &Arc<DirectCalls> {
+        &self.direct_calls
     }
 
-    /// The desks whose questions the client may see: its own, and those of all for an approver.
-    pub(crate) fn seen_desks(&self) -> Vec<Arc<Desk>> {
+    /// The direct calls whose questions the client may see: its own, and those of all for an approver.
+    pub(crate) fn seen_direct_calls(&self) -> Vec<Arc<DirectCalls>> {
         match self.view.user() {
-            Some(user) if user.sees_all() => self.served.desks(),
-            _ => vec![Arc::clone(&self.desk)],
+            Some(user) if user.sees_all() => self.served.all_direct_calls(),
+            _ => vec![Arc::clone(&self.direct_calls)],
         }
     }
 

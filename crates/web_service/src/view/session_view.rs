@@ -7,7 +7,7 @@ use protocol::{Content, Rewind};
 use session::{RewindFiles, RewindPoint};
 use store::{SessionId, SessionInfo};
 use team::{AuditKind, UserId, Visibility};
-use tool_system::{ExecutorOptions, History, ToolExecutor};
+use tool_system::{History, ToolExecutor};
 
 use super::project_view::history_in;
 use super::{HubView, ProjectView, SeenInfo};
@@ -74,12 +74,7 @@ impl SessionView {
             ..AgentOptions::default()
         };
         let tools = self.project.tools_for(&self.id).await?;
-        let executor = tools.executor(ExecutorOptions {
-            role: self.project.parts.role.clone(),
-            approver: self.project().desk().approvals().clone(),
-            ..tools.options.clone()
-        });
-        Ok((executor, options))
+        Ok((tools.executor(self.project().direct_calls().caller()), options))
     }
 
     /// Whether the client may spend more.

@@ -304,7 +304,7 @@ impl SessionTeam for TeamState {
     }
 
     async fn note_answer(&self, answer: AnswerByHand<'_>) -> Result<(), HubError> {
-        let AnswerByHand { project, desk, tool, response } = answer;
+        let AnswerByHand { project, owner, tool, response } = answer;
         let approved = response.is_approved();
         let entry = AuditEntry {
             at: 0,
@@ -313,7 +313,7 @@ impl SessionTeam for TeamState {
             project: Some(project.to_owned()),
             session: None,
             subject: visible(tool),
-            detail: desk.to_owned(),
+            detail: owner.to_owned(),
         };
         Ok(self.people().note(entry).await?)
     }

@@ -149,8 +149,8 @@ async fn calls_by_hand_are_approved_by_another_user_too() {
     let answering = async {
         events.until("by-hand.txt").await.unwrap();
         let (one, asked) = question(&service, "pat").await;
-        let desk = format!("project:web:{}", service.user("pat").id);
-        assert_eq!(asked["owner"], desk);
+        let owner = format!("project:web:{}", service.user("pat").id);
+        assert_eq!(asked["owner"], owner);
         assert_eq!(service.good("bob", "GET /api/approvals", "").await["questions"], json!([]));
         assert_eq!(service.ask("pat", &format!("POST {one}"), YES).await.status, 403);
         service.good("root", &format!("POST {one}"), YES).await;

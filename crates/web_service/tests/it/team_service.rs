@@ -20,10 +20,10 @@ use team::{
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
+    ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
 };
 use web_service::{
-    AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk,
+    AgentEndpoint, Body, Bytes, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls,
     Mentionable, MentionableKind, Parts, ProjectPort, Response, ServedProject, SessionHub,
     TeamAccess, WebApp, listen, serve,
 };
@@ -159,8 +159,13 @@ impl ProjectPort for TestPort {
     fn commands(&self, _: &str, _: &str) -> Vec<CompletedCommand> {
         Vec::new()
     }
-    fn agents(&self, desk: &Desk, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
-        let user = desk.user().map_or("no user", |user| user.as_str());
+    fn agents(
+        &self,
+        calls: &DirectCalls,
+        _: &str,
+        _: &CancellationToken,
+    ) -> Arc<dyn AgentEndpoint> {
+        let user = calls.user().map_or("no user", |user| user.as_str());
         Arc::new(TestEndpoint(format!("{} {user}", self.name)))
     }
 }
@@ -188,16 +193,12 @@ async fn project(
     let workspace = Arc::new(Workspace::open(fixture.root()).unwrap());
     let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default()).unwrap();
     let journal = Arc::new(OnDemand::from(Arc::new(journal)));
-    let tools = ProjectTools {
-        registry: Arc::new(ToolRegistry::builtin()),
-        code: Arc::new(CodeBase::new(workspace)),
-        roles: vec![AgentRole::Planner, AgentRole::Actor],
-        options: ExecutorOptions {
-            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            history: Some(History::of(journal)),
-            ..ExecutorOptions::default()
-        },
+    let options = ExecutorOptions {
+        performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+        history: Some(History::of(journal)),
+        ..ExecutorOptions::default()
     };
+    let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options);
     let store: Arc<dyn Store> =
         Arc::new(SqliteStore::open(state.join("sessions.db")).await.unwrap());
     let parts = SessionParts {
@@ -215,7 +216,7 @@ async fn project(
         shared_budget: None,
     };
     let port = TestPort { name, used_keys: Arc::clone(used_keys) };
-    (fixture, ServedProject::new(name.to_owned(), parts, Arc::new(port)))
+    (fixture, ServedProject::new(name.to_owned(), parts, String::new(), Arc::new(port)))
 }
 
 /// The users of a usual service, and the projects that are shared with them.

@@ -13,7 +13,7 @@ use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tool_system::extensions::intelligence::find_definition;
-use tool_system::{ExecutorOptions, ProjectTools, ToolExecutor, Vocabulary};
+use tool_system::{Caller, ProjectTools, ToolExecutor, Vocabulary};
 
 use project_names::NameList;
 
@@ -64,13 +64,9 @@ pub(crate) struct MentionSource {
 
 impl MentionSource {
     pub(crate) fn new(tools: &ProjectTools) -> Self {
-        let executor = tools.executor(ExecutorOptions {
-            vocabulary: Vocabulary::Standard,
-            role: AgentRole::Planner,
-            // A lookup that is repeated is answered again, not referred to.
-            detect_repeats: false,
-            ..tools.options.clone()
-        });
+        // A lookup that is repeated is answered again, not referred to, as it is by default.
+        let caller = Caller { role: AgentRole::Planner, ..Caller::default() };
+        let executor = tools.clone().with_vocabulary(Vocabulary::Standard).executor(caller);
         let names = Arc::new(NameList::of_files(Arc::clone(tools.code.workspace())));
         let max_file_bytes = tools.options.limits.grep_file_bytes;
         let symbol_names = NameList::of_symbols(Arc::clone(&tools.code), max_file_bytes);

@@ -7,20 +7,20 @@ use mcp::{HttpClient, HttpEndpoint, QuestionPage};
 use protocol::{ApprovalRequest, ApprovalResponse, ToolError};
 use session::ApprovalManager;
 use tool_system::Approver;
-use web_service::{AgentEndpoint, Body, Bytes, Desk, Parts, Response};
+use web_service::{AgentEndpoint, Body, Bytes, DirectCalls, Parts, Response};
 
-/// The questions of a desk on our page, which shows each under the hash of its proposal.
-pub(super) struct DeskPage {
+/// The questions of direct calls on our page, which shows each under the hash of its proposal.
+pub(super) struct DirectCallsPage {
     approvals: Arc<ApprovalManager>,
     site: String,
     /// The user whose client asks; none without a team.
     user: Option<String>,
 }
 
-impl DeskPage {
-    pub(super) fn new(desk: &Desk, site: &str) -> Self {
-        let user = desk.user().map(ToString::to_string);
-        Self { approvals: Arc::clone(desk.approvals()), site: site.to_owned(), user }
+impl DirectCallsPage {
+    pub(super) fn new(calls: &DirectCalls, site: &str) -> Self {
+        let user = calls.user().map(ToString::to_string);
+        Self { approvals: Arc::clone(calls.approvals()), site: site.to_owned(), user }
     }
 
     /// What the client has answered is the answer of its user.
@@ -31,14 +31,14 @@ impl DeskPage {
 }
 
 #[async_trait]
-impl Approver for DeskPage {
+impl Approver for DirectCallsPage {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         self.approvals.decide(request).await
     }
 }
 
 #[async_trait]
-impl QuestionPage for DeskPage {
+impl QuestionPage for DirectCallsPage {
     fn address(&self, request: &ApprovalRequest) -> String {
         format!("{}/#/inbox/{}", self.site, request.proposal_hash)
     }

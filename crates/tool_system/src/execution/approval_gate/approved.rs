@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use protocol::{ApprovalResponse, ErrorCode, ToolError};
 
+use super::ShownQuestion;
 use crate::Proposed;
 
 /// A proposal that may be performed: the policy lets it pass, or the user has agreed to exactly
@@ -28,10 +29,13 @@ impl<'a> Approved<'a> {
         }
     }
 
-    /// The user has agreed to a proposal that makes the same difference; see
-    /// `ShownQuestion::covers`.
-    pub(super) fn as_agreed(proposed: &'a Proposed) -> Self {
-        Self(proposed)
+    /// The user has agreed to `earlier`, if `shown`, which is about this proposal, makes the same difference.
+    pub(super) fn as_agreed(
+        proposed: &'a Proposed,
+        earlier: &ShownQuestion,
+        shown: &ShownQuestion,
+    ) -> Option<Self> {
+        earlier.covers(shown).then_some(Self(proposed))
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use code_index::CodeBase;
 use protocol::{ErrorCode, Remember, ToolError};
 
-use super::ExecutorOptions;
 use crate::commands::Jobs;
 use crate::instructions::TouchedInstructions;
 use crate::locked::locked;
@@ -14,10 +13,11 @@ use crate::policy::{Policy, Rule};
 use crate::result_store::ResultStore;
 use crate::turn::TurnMemory;
 use crate::web::PageStore;
-use crate::{ActivityStream, FileTracker, ListedTool, Performer};
+use crate::{ActivityStream, Caller, ExecutorOptions, FileTracker, ListedTool, Performer};
 
 pub(crate) struct ExecutorState {
     pub(crate) options: ExecutorOptions,
+    pub(crate) caller: Caller,
     pub(crate) code: Arc<CodeBase>,
     pub(crate) activity: ActivityStream,
     pub(crate) files: FileTracker,
@@ -32,7 +32,7 @@ pub(crate) struct ExecutorState {
 }
 
 impl ExecutorState {
-    pub(super) fn new(code: Arc<CodeBase>, options: ExecutorOptions) -> Self {
+    pub(crate) fn new(code: Arc<CodeBase>, options: ExecutorOptions, caller: Caller) -> Self {
         let limits = options.limits.in_vocabulary(options.vocabulary);
         Self {
             code,
@@ -46,12 +46,13 @@ impl ExecutorState {
             answers: TurnMemory::default(),
             policy: Mutex::default(),
             options: ExecutorOptions { limits, ..options },
+            caller,
         }
     }
 
     /// Whether the role may use the tool at all.
     pub(crate) fn check_role(&self, listed: &ListedTool) -> Result<(), ToolError> {
-        let (role, needed) = (&self.options.role, listed.definition().required_permissions);
+        let (role, needed) = (&self.caller.role, listed.definition().required_permissions);
         if role.permissions().covers(needed) {
             return Ok(());
         }
@@ -64,11 +65,11 @@ impl ExecutorState {
     /// What may be done without asking, and what not at all.
     pub(crate) fn policy(&self) -> Result<Arc<Policy>, ToolError> {
         let mut current = locked(&self.policy);
-        let learned = self.options.learned_rules.changes();
+        let learned = self.caller.learned_rules.changes();
         match &*current {
             Some((changes, policy)) if *changes == learned => Ok(Arc::clone(policy)),
             _ => {
-                let policy = self.options.learned_rules.added_to(self.options.policy.get()?);
+                let policy = self.caller.learned_rules.added_to(self.options.policy.get()?);
                 Ok(Arc::clone(&current.insert((learned, Arc::new(policy))).1))
             }
         }
@@ -77,7 +78,7 @@ impl ExecutorState {
     /// Has rules not count any more that other processes have taken back.
     pub(crate) async fn take_revocations(&self) -> Result<(), ToolError> {
         if let Some(keeper) = &self.options.rule_keeper {
-            self.options.learned_rules.take_back(keeper.revocations().await?);
+            self.caller.learned_rules.take_back(keeper.revocations().await?);
         }
         Ok(())
     }
@@ -87,7 +88,7 @@ impl ExecutorState {
         if let (Remember::Project, Some(keeper)) = (scope, &self.options.rule_keeper) {
             keeper.keep(&rule).await?;
         }
-        self.options.learned_rules.add(rule);
+        self.caller.learned_rules.add(rule);
         Ok(())
     }
 

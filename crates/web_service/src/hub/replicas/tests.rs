@@ -9,6 +9,8 @@ use protocol::{ApprovalResponse, Content, SessionEvent, ToolCall, TurnEnd};
 use session::RewindFiles;
 use store::SessionId;
 use tokio_util::sync::CancellationToken;
+use tool_system::Caller;
+use tool_system::policy::Rule;
 
 use self::stage::{Reply, Sharing, TwoReplicas, calls, says};
 use super::{OpenSession, RequestKey};
@@ -201,11 +203,11 @@ async fn a_replica_that_has_said_goodbye_stops_its_turns(sharing: Sharing) -> Op
 async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Option<()> {
     let stage = TwoReplicas::new(sharing, []).await?;
     let project = stage.first.projects()[0].clone();
-    let desk = stage.first.desk(&project, None);
+    let calls = stage.first.direct_calls(&project, None);
     let call = |id: &str, line: &str| {
         let arguments = serde_json::json!({"path": "notes.txt", "content": line});
         let call = ToolCall::new(id, "append_file", arguments.as_object().cloned().unwrap());
-        let executor = desk.executor().clone();
+        let executor = calls.executor().clone();
         tokio::spawn(async move { executor.execute_tool(&call, &CancellationToken::new()).await })
     };
     let asked_elsewhere = async || {
@@ -219,10 +221,10 @@ async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Opt
         (&*project.name, "append_file")
     );
     // Of two answers at two replicas one counts.
-    let here = desk.approvals().pending().remove(0);
+    let here = calls.approvals().pending().remove(0);
     let (elsewhere, here) =
         tokio::join!(stage.second.answer_elsewhere(&question, question.asked.approve()), async {
-            desk.approvals().answer_to(&here, ApprovalResponse::no(None))
+            calls.approvals().answer_to(&here, ApprovalResponse::no(None))
         },);
     assert!(elsewhere.is_ok() != here.is_ok(), "{elsewhere:?} {here:?}");
     assert_eq!(called.await.unwrap().is_ok(), elsewhere.is_ok());
@@ -241,6 +243,21 @@ async fn a_call_by_hand_is_approved_from_elsewhere_once(sharing: Sharing) -> Opt
     let notes = stage.project.read("notes.txt");
     assert!(notes.ends_with("twice\n") && notes.matches("twice").count() == 1, "{notes}");
     Some(())
+}
+
+#[tokio::test]
+async fn a_rule_from_a_session_with_a_directory_of_its_own_holds_in_all_of_the_project() {
+    let stage = TwoReplicas::new(Sharing::Memory, []).await.unwrap();
+    let hub = stage.with_own_directories();
+    let project = &hub.projects()[0];
+    let direct = hub.direct_calls(project, None);
+    let id = SessionId::generate().unwrap();
+    let tools = project.tools_for(&id).await.unwrap();
+    let rule = serde_json::json!({"decision": "allow", "tool": "append_file"});
+    let rule: Rule = serde_json::from_value(rule).unwrap();
+    tools.executor(Caller::default()).remember(rule.clone()).await.unwrap();
+    let policy = direct.executor().policy().unwrap();
+    assert!(policy.rules().any(|known| known.id() == rule.id()));
 }
 
 /// Each story once in memory and once on a real PostgreSQL.

@@ -9,7 +9,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::ReplicaLink;
-use super::desk_questions::share_desks;
+use super::direct_call_questions::share_questions;
 use super::standing::{RemoteSession, SessionStanding};
 use crate::hub::{ServedProject, SessionHub};
 
@@ -30,7 +30,7 @@ const MOST_ORPHANS: u32 = 16;
 pub(in crate::hub) fn watch(hub: &Arc<SessionHub>, link: &Arc<ReplicaLink>) {
     tokio::spawn(follow_hints(Arc::downgrade(hub), Arc::clone(link)));
     tokio::spawn(take_over(Arc::downgrade(hub), Arc::clone(link)));
-    tokio::spawn(share_desks(Arc::downgrade(hub), Arc::clone(link)));
+    tokio::spawn(share_questions(Arc::downgrade(hub), Arc::clone(link)));
     tokio::spawn(sweep(Arc::downgrade(hub)));
 }
 

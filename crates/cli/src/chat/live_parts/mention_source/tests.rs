@@ -1,7 +1,7 @@
 //! What is offered for what was typed.
 
 use testkit::Fixture;
-use tool_system::{CodeBase, ToolRegistry};
+use tool_system::{ExecutorOptions, ToolRegistry};
 use workspace::Workspace;
 
 use super::*;
@@ -11,12 +11,7 @@ const FOREVER: Duration = Duration::from_secs(600);
 
 fn source(project: &Fixture) -> MentionSource {
     let workspace = Arc::new(Workspace::open(project.root()).unwrap());
-    let tools = ProjectTools {
-        registry: Arc::new(ToolRegistry::builtin()),
-        code: Arc::new(CodeBase::new(workspace)),
-        roles: vec![AgentRole::Planner],
-        options: ExecutorOptions::default(),
-    };
+    let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, ExecutorOptions::default());
     // Nothing in these tests depends on how fast the machine is.
     let patience = MentionPatience {
         kept: FOREVER,

@@ -18,14 +18,14 @@ use testkit::Fixture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
+    ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools, ToolRegistry,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
 use super::memory_exchange::{MemoryExchange, SharedMemory};
 use crate::hub::{
-    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, Desk, LiveState, Mentionable,
-    ProjectPort, ReplicaOptions, ServedProject, SessionHub,
+    AgentEndpoint, CompletedCommand, ConfiguredFacts, CustomToolFile, DirectCalls, LiveState,
+    Mentionable, ProjectPort, ReplicaOptions, ServedProject, SessionHub,
 };
 
 /// How long a test waits for what must come.
@@ -73,7 +73,11 @@ impl ModelProvider for Scripted {
 }
 
 /// A project without configuration.
-struct Bare;
+#[derive(Default)]
+struct Bare {
+    /// The tools of its sessions, if they work in directories of their own.
+    own_tools: Option<ProjectTools>,
+}
 
 #[async_trait]
 impl ProjectPort for Bare {
@@ -125,7 +129,11 @@ impl ProjectPort for Bare {
         Vec::new()
     }
 
-    fn agents(&self, _: &Desk, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
+    async fn tools_for(&self, _: &SessionId) -> Result<Option<ProjectTools>, ToolError> {
+        Ok(self.own_tools.clone())
+    }
+
+    fn agents(&self, _: &DirectCalls, _: &str, _: &CancellationToken) -> Arc<dyn AgentEndpoint> {
         unreachable!("no agent connects")
     }
 }
@@ -202,11 +210,24 @@ impl TwoReplicas {
         let [first, second] = sides.map(|(store, exchange)| {
             state += 1;
             let parts = parts(&project, &model, store, &format!("state-{state}"));
-            let served = ServedProject::new("project".to_owned(), parts, Arc::new(Bare));
+            let served = ServedProject::new(
+                "project".to_owned(),
+                parts,
+                String::new(),
+                Arc::new(Bare::default()),
+            );
             let drain_time = Duration::ZERO;
             SessionHub::shared(vec![served], ReplicaOptions { exchange, drain_time })
         });
         Some(Self { project, first, second, model, store, exchange, _database: database })
+    }
+
+    /// A hub of its own, where sessions work in directories of their own.
+    pub(super) fn with_own_directories(&self) -> Arc<SessionHub> {
+        let parts = parts(&self.project, &self.model, Arc::clone(&self.store), "state-own");
+        let port = Bare { own_tools: Some(parts.tools.clone()) };
+        let name = "project".to_owned();
+        SessionHub::new(vec![ServedProject::new(name, parts, String::new(), Arc::new(port))])
     }
 
     /// The log of a session, as it is stored.
@@ -284,16 +305,12 @@ fn parts(
     let state = project.root().with_file_name(state);
     let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
     let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
-    let tools = ProjectTools {
-        registry: Arc::new(ToolRegistry::builtin()),
-        code: Arc::new(CodeBase::new(workspace)),
-        roles: vec![AgentRole::Planner, AgentRole::Actor],
-        options: ExecutorOptions {
-            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            history: Some(History::of(journal)),
-            ..ExecutorOptions::default()
-        },
+    let options = ExecutorOptions {
+        performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+        history: Some(History::of(journal)),
+        ..ExecutorOptions::default()
     };
+    let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options);
     SessionParts {
         observers: Vec::new(),
         exchange: None,

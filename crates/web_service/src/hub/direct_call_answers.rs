@@ -17,25 +17,25 @@ const MOST_KNOWN: usize = 256;
 pub(crate) struct AnswerByHand<'a> {
     pub(crate) project: &'a str,
     /// Whose call it is, as clients name it.
-    pub(crate) desk: &'a str,
+    pub(crate) owner: &'a str,
     pub(crate) tool: &'a str,
     pub(crate) response: &'a ApprovalResponse,
 }
 
 /// Writes answers down before anything is done about them, at the replica where they count. So nothing is approved that
 /// the audit does not show, whatever becomes of the client that has answered.
-pub(super) struct DeskAnswers {
+pub(super) struct DirectCallAnswers {
     team: Arc<dyn SessionTeam>,
     project: String,
-    desk: String,
+    owner: String,
     /// The calls that ask, with their tools.
     asked: Mutex<VecDeque<(String, String)>>,
 }
 
-impl DeskAnswers {
+impl DirectCallAnswers {
     pub(super) fn new(team: Arc<dyn SessionTeam>, project: &str, user: &UserId) -> Self {
-        let (project, desk) = (project.to_owned(), name_by_hand(project, Some(user)));
-        Self { team, project, desk, asked: Mutex::default() }
+        let (project, owner) = (project.to_owned(), name_by_hand(project, Some(user)));
+        Self { team, project, owner, asked: Mutex::default() }
     }
 
     fn asks(&self, call: String, tool: String) {
@@ -55,15 +55,15 @@ impl DeskAnswers {
 }
 
 #[async_trait]
-impl SessionLog for DeskAnswers {
+impl SessionLog for DirectCallAnswers {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
         for event in events {
             match event {
                 SessionEvent::ApprovalAsked(asked) => self.asks(asked.step_id, asked.tool),
                 SessionEvent::ApprovalAnswered { call_id, response } => {
                     let tool = self.tool_of(call_id);
-                    let (project, desk) = (&self.project, &self.desk);
-                    let answer = AnswerByHand { project, desk, tool: &tool, response: &response };
+                    let (project, owner) = (&self.project, &self.owner);
+                    let answer = AnswerByHand { project, owner, tool: &tool, response: &response };
                     let noted = self.team.note_answer(answer).await;
                     noted.map_err(|error| LogError { message: error.to_string() })?;
                 }

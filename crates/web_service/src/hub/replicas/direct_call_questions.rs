@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout_at};
 
 use super::ReplicaLink;
-use crate::hub::{Desk, HubError, SessionHub};
+use crate::hub::{DirectCalls, HubError, SessionHub};
 
 /// How often answers are looked for although there was no hint.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ const LOOK_FOR_END: Duration = Duration::from_millis(100);
 
 /// A question as replicas tell it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct DeskQuestion {
+struct DirectCallQuestion {
     project: String,
     /// None without a team.
     user: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct QuestionElsewhere {
     pub(crate) asked: ApprovalRequest,
 }
 
-/// A desk of this replica with what tells one of its questions apart.
+/// Whose direct calls of this replica ask, with what tells one of their questions apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct QuestionName {
     project: String,
@@ -52,7 +52,7 @@ struct QuestionName {
 }
 
 /// Shows the questions of this replica to the others, and takes their answers, until the hub is gone.
-pub(super) async fn share_desks(hub: Weak<SessionHub>, link: Arc<ReplicaLink>) {
+pub(super) async fn share_questions(hub: Weak<SessionHub>, link: Arc<ReplicaLink>) {
     let mut hints = link.exchange.hints();
     let Some(mut changes) = hub.upgrade().map(|hub| hub.signal().watch()) else { return };
     let mut shown: HashMap<QuestionName, i64> = HashMap::new();
@@ -89,22 +89,22 @@ pub(super) async fn share_desks(hub: Weak<SessionHub>, link: Arc<ReplicaLink>) {
 }
 
 impl SessionHub {
-    /// The desks of this replica, by project.
-    fn all_desks(&self) -> impl Iterator<Item = (&str, Arc<Desk>)> {
-        self.projects()
-            .iter()
-            .flat_map(|served| served.desks().into_iter().map(|desk| (served.name.as_str(), desk)))
+    /// The direct calls of this replica, by project.
+    fn all_direct_calls(&self) -> impl Iterator<Item = (&str, Arc<DirectCalls>)> {
+        self.projects().iter().flat_map(|served| {
+            served.all_direct_calls().into_iter().map(|calls| (served.name.as_str(), calls))
+        })
     }
 
     /// Shows what is asked, and takes away what is not asked any more. What fails is tried again.
     async fn show_questions(&self, link: &ReplicaLink, shown: &mut HashMap<QuestionName, i64>) {
         let mut asked = HashSet::new();
-        for (project, desk) in self.all_desks() {
-            for (call, proposal) in desk.approvals().pending_names() {
-                let (project, user) = (project.to_owned(), desk.user().cloned());
+        for (project, calls) in self.all_direct_calls() {
+            for (call, proposal) in calls.approvals().pending_names() {
+                let (project, user) = (project.to_owned(), calls.user().cloned());
                 let name = QuestionName { project, user, call, proposal };
                 if !shown.contains_key(&name)
-                    && let Some(question) = question_named(&desk, &name)
+                    && let Some(question) = question_named(&calls, &name)
                     && let Ok(value) = serde_json::to_value(question)
                     && let Ok(number) = link.exchange.show_question(value).await
                 {
@@ -154,16 +154,19 @@ impl SessionHub {
 
     /// False if the question has an answer already.
     async fn answer_by_hand(&self, name: &QuestionName, response: ApprovalResponse) -> bool {
-        let mut desks = self.all_desks();
-        let desk = desks
-            .find(|(project, desk)| *project == name.project && desk.user() == name.user.as_ref());
-        let Some((_, desk)) = desk else { return false };
-        let Some(DeskQuestion { asked, .. }) = question_named(&desk, name) else { return false };
+        let mut direct = self.all_direct_calls();
+        let calls = direct.find(|(project, calls)| {
+            *project == name.project && calls.user() == name.user.as_ref()
+        });
+        let Some((_, calls)) = calls else { return false };
+        let Some(DirectCallQuestion { asked, .. }) = question_named(&calls, name) else {
+            return false;
+        };
         let settles_equal = response.remember == Some(Remember::Project);
         let by = response.by.clone();
-        let has_counted = desk.approvals().answer_to(&asked, response).is_ok();
+        let has_counted = calls.approvals().answer_to(&asked, response).is_ok();
         if has_counted && settles_equal {
-            self.answer_equal(desk.approvals(), &name.project, &asked, by.as_deref()).await;
+            self.answer_equal(calls.approvals(), &name.project, &asked, by.as_deref()).await;
         }
         has_counted
     }
@@ -184,7 +187,7 @@ impl SessionHub {
             let known = known.iter().find(|question| question.number == shown.number).cloned();
             // A question of a newer version of Toolkiln is answered there.
             let read = || {
-                let DeskQuestion { project, user, asked } =
+                let DirectCallQuestion { project, user, asked } =
                     serde_json::from_value(shown.question?).ok()?;
                 let user = user.map(UserId::named);
                 Some(Arc::new(QuestionElsewhere { number: shown.number, project, user, asked }))
@@ -247,11 +250,11 @@ async fn hinted(hints: &mut broadcast::Receiver<Hint>, end: Instant) {
     }
 }
 
-fn question_named(desk: &Desk, name: &QuestionName) -> Option<DeskQuestion> {
-    let mut pending = desk.approvals().pending().into_iter();
+fn question_named(calls: &DirectCalls, name: &QuestionName) -> Option<DirectCallQuestion> {
+    let mut pending = calls.approvals().pending().into_iter();
     let asked = pending.find(|it| it.step_id == name.call && it.proposal_hash == name.proposal)?;
     let (project, user) = (name.project.clone(), name.user.as_ref().map(ToString::to_string));
-    Some(DeskQuestion { project, user, asked })
+    Some(DirectCallQuestion { project, user, asked })
 }
 
 impl ReplicaLink {

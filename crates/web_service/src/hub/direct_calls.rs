@@ -1,5 +1,5 @@
-//! Where one user calls tools of a project by hand, or by another agent: with questions, handles and connections of
-//! its own, so that no user meets those of another.
+//! The calls that one user makes in a project outside of conversations, by hand or by another agent: with questions,
+//! handles and connections of its own, so that no user meets those of another.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,18 +7,19 @@ use session::{ApprovalManager, SessionParts};
 use team::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use tool_system::{Category, ExecutorOptions, Limits, ProjectTools, ToolExecutor, ToolRegistry};
+use tool_system::{Caller, Category, Limits, ProjectTools, ToolExecutor, ToolRegistry};
 
-use super::desk_answers::DeskAnswers;
+use super::direct_call_answers::DirectCallAnswers;
 use super::{AgentEndpoint, ProjectPort};
 
 /// Calls by hand of a user in a project at a time, those that wait for an answer included.
 const MOST_BY_HAND: usize = 32;
 
 /// Calls that a user makes in a project, through the same gate as those of a model.
-pub struct Desk {
+pub struct DirectCalls {
     user: Option<UserId>,
-    parts: SessionParts,
+    tools: ProjectTools,
+    caller: Caller,
     approvals: Arc<ApprovalManager>,
     executor: ToolExecutor,
     room: Arc<Semaphore>,
@@ -27,34 +28,36 @@ pub struct Desk {
     agent_executor: OnceLock<ToolExecutor>,
 }
 
-impl Desk {
-    /// That of a user; of the only one, who has no name, without a team. Answers to its questions go to `answers`.
+impl DirectCalls {
+    /// Those of a user; of the only one, who has no name, without a team. Changes are made in `session`, answers to
+    /// questions go to `answers`.
     pub(super) fn new(
         user: Option<UserId>,
         parts: &SessionParts,
-        answers: Option<DeskAnswers>,
+        session: &str,
+        answers: Option<DirectCallAnswers>,
     ) -> Self {
-        let mut parts = parts.clone();
-        if let Some(user) = &user {
-            // What one user has changed by hand is not undone as a change of another.
-            let session = &mut parts.tools.options.session;
-            *session = format!("{session}-{user}");
-            // Nor does "always, in this session" of one hold for another.
-            parts.tools.options.learned_rules = Arc::default();
-        }
         // Questions about calls by hand belong to no conversation.
         let approvals = Arc::new(match answers {
             Some(answers) => ApprovalManager::new(Arc::new(answers), parts.approver.clone()),
             None => ApprovalManager::unlogged(parts.approver.clone()),
         });
-        let executor = parts.tools.executor(ExecutorOptions {
+        // Each user's own: what one has changed by hand is not undone as a change of another, nor does "always, in this
+        // session" of one hold for another.
+        let caller = Caller {
             role: parts.role.clone(),
             approver: approvals.clone(),
-            ..parts.tools.options.clone()
-        });
+            session: match &user {
+                Some(user) => format!("{session}-{user}"),
+                None => session.to_owned(),
+            },
+            ..Caller::default()
+        };
+        let tools = parts.tools.clone();
+        let executor = tools.executor(caller.clone());
         let room = Arc::new(Semaphore::new(MOST_BY_HAND));
         let (agents, agent_executor) = (OnceLock::new(), OnceLock::new());
-        Self { user, parts, approvals, executor, room, agents, agent_executor }
+        Self { user, tools, caller, approvals, executor, room, agents, agent_executor }
     }
 
     /// Whose it is; none without a team.
@@ -64,7 +67,12 @@ impl Desk {
 
     /// The tools.
     pub fn tools(&self) -> &ProjectTools {
-        &self.parts.tools
+        &self.tools
+    }
+
+    /// As whom the user calls.
+    pub(crate) fn caller(&self) -> Caller {
+        self.caller.clone()
     }
 
     /// Where other agents call tools.
@@ -81,17 +89,11 @@ impl Desk {
     /// hand.
     pub fn agent_executor(&self, limits: impl FnOnce(Limits) -> Limits) -> &ToolExecutor {
         self.agent_executor.get_or_init(|| {
-            let mut registry = ToolRegistry::clone(&self.parts.tools.registry);
+            let mut registry = ToolRegistry::clone(&self.tools.registry);
             // A host that wants the tools of other servers has them itself.
             registry.disable_category(Category::External);
-            let tools = ProjectTools { registry: registry.into(), ..self.parts.tools.clone() };
-            let options = tools.options.clone();
-            tools.executor(ExecutorOptions {
-                role: self.parts.role.clone(),
-                approver: self.approvals.clone(),
-                limits: limits(options.limits.clone()),
-                ..options
-            })
+            let tools = ProjectTools { registry: registry.into(), ..self.tools.clone() };
+            tools.with_limits(limits).executor(self.caller())
         })
     }
 
