@@ -232,7 +232,6 @@ impl Peer {
         }
     }
 
-    /// Takes one message.
     pub(crate) fn take_message(&self, mut message: Value) {
         let Some(fields) = message.as_object_mut() else { return };
         let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);

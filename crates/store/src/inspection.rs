@@ -8,7 +8,6 @@ use protocol::{LogEntry, Opened, SessionEvent};
 use crate::SessionId;
 use crate::row::Row;
 
-/// A row as it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundRow {
     /// Where it lies, to move it.

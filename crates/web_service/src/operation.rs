@@ -34,7 +34,6 @@ pub struct TelemetryCounts {
     pub sent: u64,
     /// Spans that were lost.
     pub dropped: u64,
-    /// Requests that failed.
     pub failed_requests: u64,
 }
 

@@ -39,11 +39,8 @@ pub struct Request<Q, B> {
     pub caller: Option<Caller>,
     /// The parts of the path by name.
     pub path: HashMap<String, String>,
-    /// The query.
     pub query: Q,
-    /// The body.
     pub body: B,
-    /// The headers.
     pub headers: HeaderMap,
 }
 
@@ -76,7 +73,6 @@ pub(crate) struct RawRequest {
     pub(crate) body: Bytes,
 }
 
-/// An answer.
 pub struct RouteAnswer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,

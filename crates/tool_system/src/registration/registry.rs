@@ -177,7 +177,6 @@ impl ListedTool {
         self.definition.title.map_or_else(|| in_words(self.face.name), str::to_owned)
     }
 
-    /// The vocabulary.
     pub fn vocabulary(&self) -> Vocabulary {
         self.face.vocabulary
     }

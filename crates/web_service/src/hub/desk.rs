@@ -62,7 +62,6 @@ impl Desk {
         self.user.as_ref()
     }
 
-    /// The tools.
     pub fn tools(&self) -> &ProjectTools {
         &self.parts.tools
     }

@@ -15,7 +15,6 @@ pub enum UndoTarget {
     Last,
     /// The newest undo that is in force: undoing it is a redo.
     LastUndo,
-    /// This entry.
     Entry(EntryId),
     /// The undo that took this change back, or this undo: undoing it is a redo.
     UndoOf(EntryId),
