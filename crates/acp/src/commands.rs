@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use session::{RewindFiles, RewindPoint, Session};
 use tokio_util::sync::CancellationToken;
 use tool_system::History;
+use tool_system::extensions::management::{redo, undo};
 
 use crate::editor_host::{EditorProject, SessionReport};
 
@@ -125,8 +126,8 @@ impl EditorCommand {
                 CompactOutcome::NothingToLeaveOut => "Nothing can be left out.".to_owned(),
                 CompactOutcome::Cancelled => "Cancelled; nothing has changed.".to_owned(),
             },
-            Self::Undo => take_back("undo", argument, session, cancel).await?,
-            Self::Redo => take_back("redo", "", session, cancel).await?,
+            Self::Undo => take_back(undo::NAME, argument, session, cancel).await?,
+            Self::Redo => take_back(redo::NAME, "", session, cancel).await?,
             Self::Diff => session_diff(session)?,
             Self::Rewind => rewind(argument, session).await?,
             Self::Fork => fork(session).await?,
