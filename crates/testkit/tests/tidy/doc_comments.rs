@@ -100,9 +100,8 @@ fn says_nothing(doc: &str, name: &str) -> bool {
     let known: BTreeSet<String> = words(name).iter().map(|word| stem(word)).collect();
     let doc = doc.replace("'s ", " ");
     let doc = words(&doc);
-    let mut said = doc.iter().enumerate().filter(|(at, word)| {
-        !SMALL.contains(&word.as_str()) && !(*at == 0 && word.as_str() == WHETHER)
-    });
+    let is_small = |at: usize, word: &str| SMALL.contains(&word) || (at == 0 && word == WHETHER);
+    let mut said = doc.iter().enumerate().filter(|(at, word)| !is_small(*at, word));
     !name.is_empty() && said.all(|(_, word)| known.contains(&stem(word)))
 }
 
