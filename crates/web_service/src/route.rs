@@ -22,7 +22,7 @@ use crate::view::HubView;
 
 /// Bytes of the body of an ordinary request.
 const USUAL_BODY: usize = 1024 * 1024;
-/// Bytes of a body that anybody may send: no more than a code or a token.
+/// Bytes of a body that is sent without a login: no more than a code or a token.
 const BODY_WITHOUT_LOGIN: usize = 4 * 1024;
 
 /// No query, or no body.

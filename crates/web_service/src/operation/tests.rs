@@ -353,7 +353,7 @@ async fn nothing_secret_of_any_request_to_any_route_is_in_the_log() {
     let all = told.join("\n") + &metrics;
     assert!(!all.contains(SECRET), "{all}");
     assert!(!all.contains(&service.secrets.all));
-    for known in [r#""person":"token""#, r#""route":"/api/sessions/{session}/timeline""#] {
+    for known in [r#""user":"token""#, r#""route":"/api/sessions/{session}/timeline""#] {
         assert!(all.contains(known), "{known}");
     }
 }
