@@ -118,7 +118,7 @@ fn body(answer: &str) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn probes_answer_anybody_under_any_name_and_tell_nothing() {
+async fn probes_answer_every_client_under_any_name_and_tell_nothing() {
     let service = Running::start(Bounds::default(), vec![Box::new(Broken)]).await;
     let probe = |path: &str| {
         format!("GET {path} HTTP/1.1\r\nhost: 10.0.0.7:8080\r\nconnection: close\r\n\r\n")
