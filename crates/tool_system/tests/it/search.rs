@@ -8,6 +8,7 @@ use crate::harness::{Bench, each};
 
 const PROJECT: &str = "
 //- /src/session.rs
+/// Sessions of users.
 pub struct UserSession {
     id: u64,
 }
