@@ -221,7 +221,7 @@ impl ApprovalArgs {
 
 /// The project, and the tools as a role sees them.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Scope {
+pub(crate) struct ProjectArgs {
     /// The project; the current directory if left out
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
@@ -233,7 +233,7 @@ pub(crate) struct Scope {
     pub(crate) role: String,
 }
 
-impl Scope {
+impl ProjectArgs {
     pub(crate) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))
     }

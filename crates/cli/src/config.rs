@@ -36,7 +36,7 @@ pub(crate) use settings::{
 use crate::environment::Environment;
 use file::{Author, FileMistake, FileValue, in_words};
 use schema::{Schema, nested};
-use settings::{CheckConfig, ChecksConfig, IgnoredConfig, RoleConfig, Settings};
+use settings::{CheckConfig, ChecksConfig, ConfigSettings, IgnoredConfig, RoleConfig};
 
 /// The user's file in the configuration directory.
 const USER_FILE: &str = "config.toml";
@@ -138,7 +138,7 @@ impl Config {
         let values = layers.settings().iter();
         let values =
             values.filter_map(|setting| Some((setting.key.as_str(), setting.value.clone()?)));
-        let settings: Settings = nested(values).try_into().context("the configuration")?;
+        let settings: ConfigSettings = nested(values).try_into().context("the configuration")?;
         Ok(Self {
             disabled_tools: settings.tools.disabled,
             network: settings.tools.network,
@@ -310,7 +310,7 @@ fn checks(configured: ChecksConfig) -> anyhow::Result<Vec<EditCheck>> {
 /// Whether a value from the environment or the command line is what its key expects.
 fn check(given: &Given) -> anyhow::Result<()> {
     let alone = nested([(given.key.as_str(), given.value.clone())]);
-    let checked: Result<Settings, _> = alone.try_into();
+    let checked: Result<ConfigSettings, _> = alone.try_into();
     match checked {
         Ok(_) => Ok(()),
         Err(error) => bail!("{}: {}", given.source, visible(&in_words(error.message()))),

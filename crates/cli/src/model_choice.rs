@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow, bail};
 use context_manager::{Deferral, Prices};
 use guide::Guide;
 use providers::catalogue::{
-    Choice, ChoiceError, Endpoint, Facts, ModelSelection, choose, endpoint, model_info,
+    Choice, ChoiceError, Endpoint, MachineFacts, ModelSelection, choose, endpoint, model_info,
     unencrypted_host,
 };
 use providers::{HttpConfig, HttpProvider, probe_ollama};
@@ -69,7 +69,7 @@ pub(crate) async fn chosen_with_keys(
         model: config.model.name.clone(),
         base_url: config.model.base_url.as_ref().map(|url| url.as_str().to_owned()),
     };
-    let mut facts = Facts { keys: keys.variables(), ollama: None };
+    let mut facts = MachineFacts { keys: keys.variables(), ollama: None };
     if nothing_is_said(wanted) && nothing_is_said(&configured) && facts.keys.is_empty() {
         facts.ollama = ollama_models(environment).await;
     }

@@ -20,7 +20,7 @@ use tool_system::{
 };
 use workspace::{Journal, Workspace, bytes_to_text, keep_private};
 
-use crate::args::{ApprovalArgs, Scope};
+use crate::args::{ApprovalArgs, ProjectArgs};
 use crate::config::{Config, FlagLayer};
 use crate::custom_tools;
 use crate::environment::{Environment, git_identity};
@@ -189,7 +189,7 @@ impl Project {
     /// state nothing can be changed or run.
     pub(crate) fn tools(
         &self,
-        scope: &Scope,
+        scope: &ProjectArgs,
         approval: &ApprovalArgs,
         lifetime: Lifetime,
     ) -> anyhow::Result<ProjectTools> {

@@ -15,7 +15,7 @@ use tool_system::{Caller, ProjectTools};
 use web_service::{KeptWorktree, WebLog};
 use workspace::{MAX_INDEX_BYTES, RelPath, SeenTree, StateDir, Tracked, Workspace, bytes_to_text};
 
-use crate::args::{ApprovalArgs, Scope};
+use crate::args::{ApprovalArgs, ProjectArgs};
 use crate::config::FlagLayer;
 use crate::environment;
 use crate::project::{Lifetime, Project, own_name};
@@ -34,7 +34,7 @@ const MAX_HOME_BYTES: u64 = 4096;
 
 /// Makes the worktrees of sessions, and the tools that work in them.
 pub(crate) struct SessionWorktrees {
-    scope: Scope,
+    scope: ProjectArgs,
     approval: ApprovalArgs,
     flags: FlagLayer,
     log: WebLog,
@@ -50,7 +50,7 @@ pub(crate) struct SessionWorktrees {
 
 impl SessionWorktrees {
     pub(crate) fn new(
-        scope: Scope,
+        scope: ProjectArgs,
         approval: ApprovalArgs,
         flags: FlagLayer,
         log: WebLog,
@@ -214,7 +214,7 @@ impl SessionWorktrees {
     ) -> anyhow::Result<ProjectTools> {
         let servers = Arc::clone(project.servers(self.approval.unsafe_no_sandbox));
         let own = Project::open_with(path, &self.flags)?.with_servers(servers);
-        let scope = Scope { root: Some(path.to_owned()), ..self.scope.clone() };
+        let scope = ProjectArgs { root: Some(path.to_owned()), ..self.scope.clone() };
         // An index of its own would be built for every session.
         let tools = own.tools(&scope, &self.approval, Lifetime::OneCall)?;
         let registry = Arc::clone(&shared.registry);

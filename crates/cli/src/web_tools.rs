@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use net::{InvalidWebUrl, RequestHost, WebUrl};
 use protocol::{ErrorCode, ToolError};
-use providers::catalogue::{Choice, Endpoint, Facts, ModelSelection, choose};
+use providers::catalogue::{Choice, Endpoint, MachineFacts, ModelSelection, choose};
 use providers::{Api, ModelQuestion, ModelSearch};
 use serde_json::Value;
 use tool_system::extensions::web::{web_fetch, web_search};
@@ -66,7 +66,7 @@ fn search_of_model(config: &Config, environment: &Environment) -> Result<SearchS
         model: config.model.name.clone(),
         base_url: config.model.base_url.as_ref().map(|url| url.as_str().to_owned()),
     };
-    let facts = Facts { keys: keys.variables(), ollama: None };
+    let facts = MachineFacts { keys: keys.variables(), ollama: None };
     let choice = choose(&ModelSelection::default(), &configured, &facts);
     let choice = choice.map_err(|error| {
         unusable(format!("the provider of the model is not known: {error}"), how)

@@ -19,10 +19,8 @@ pub struct FileQuery {
     pub after: Option<FilePosition>,
 }
 
-/// An order of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileOrder {
-    /// By path.
     #[default]
     Path,
     /// The latest change first, then by path.

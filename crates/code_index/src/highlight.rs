@@ -27,7 +27,6 @@ const MOST_WORK: usize = 4_000;
 
 /// What a part of a code is, as far as a reader wants to tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "each is the part of its name")]
 pub enum SyntaxKind {
     Comment,
     Keyword,

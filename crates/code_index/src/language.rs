@@ -28,7 +28,6 @@ macro_rules! languages {
     ($($language:ident => $row:path,)+) => {
         /// A language with a grammar.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[allow(missing_docs, reason = "each is the language of its name")]
         pub enum Language {
             $($language,)+
         }

@@ -80,7 +80,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Role::Definition => "definition",

@@ -60,7 +60,6 @@ pub enum Show {
 pub struct TextPosition {
     /// The file.
     pub path: RelPath,
-    /// The line in it.
     pub line: u64,
 }
 
@@ -81,7 +80,6 @@ pub struct TextMatch {
     pub after: Vec<String>,
 }
 
-/// A file with matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMatches {
     /// The file.

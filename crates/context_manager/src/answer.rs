@@ -56,7 +56,6 @@ pub(crate) struct Asking<'a> {
 /// What follows an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Its calls are run.
     RunCalls,
     /// The model wants to be asked again.
     AskAgain,

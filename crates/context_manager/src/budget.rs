@@ -6,7 +6,7 @@ use protocol::{ModelAnswer, PauseReason, SessionEvent, Usage};
 
 use crate::AgentOptions;
 use crate::answer::goes_on;
-use crate::purse::{CAUTION, Limits, OpeningBalance, Spent};
+use crate::purse::{CAUTION, OpeningBalance, PurseLimits, Spent};
 
 /// What a session and its sub-agents may use up before the user is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -204,7 +204,7 @@ impl Ledger {
     pub(crate) fn opening(&self, options: &AgentOptions) -> OpeningBalance {
         let Budget { tokens, cost_usd, wall_time } = options.budget;
         let before = self.in_turn - self.in_a_row;
-        let limits = Limits {
+        let limits = PurseLimits {
             tokens: tokens.map(|tokens| self.tokens_from.saturating_add(tokens)),
             cost_usd: cost_usd.map(|cost| self.cost_from + cost),
             rounds: Some(before.saturating_add(options.turn_limit.max(1))),

@@ -158,7 +158,6 @@ impl ChatContext {
         self.title.as_deref()
     }
 
-    /// The plan as it is.
     pub fn plan(&self) -> &[PlanStep] {
         &self.plan
     }

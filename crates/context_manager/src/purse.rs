@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::LogError;
 use account::{Account, AccountRefusal, Offer, Scarce};
-pub(crate) use account::{CAUTION, Limits, OpeningBalance, Purpose, RequestNeed, Spent};
+pub(crate) use account::{CAUTION, OpeningBalance, Purpose, PurseLimits, RequestNeed, Spent};
 pub(crate) use reservation::{Receipt, Reservation};
 pub use shared_budget::{SharedBalance, SharedBudget};
 

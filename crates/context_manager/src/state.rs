@@ -35,7 +35,6 @@ pub struct PartialAnswer {
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenCall {
-    /// The call.
     pub call: ToolCall,
     /// What is wrong with it, if it cannot be run.
     pub broken: Option<String>,

@@ -33,7 +33,7 @@ use protocol::ToolCall;
 pub use help::examples;
 
 use conversation::Conversation;
-use plan_run::Stop;
+use plan_run::PlanStop;
 
 /// The name of the provider, and of its one model.
 pub const NAME: &str = "offline";
@@ -61,8 +61,8 @@ fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
     let conversation = Conversation::of(request);
     let told = plans::respond(&conversation.said, &request.tools, &conversation.steps);
     let (text, call) = match told {
-        Ok(text) | Err(Stop::Answer(text)) => (text, None),
-        Err(Stop::Call { say, name, arguments }) => {
+        Ok(text) | Err(PlanStop::Answer(text)) => (text, None),
+        Err(PlanStop::Call { say, name, arguments }) => {
             (say, Some(ToolCall::new(conversation.next_id(), name, arguments)))
         }
     };

@@ -14,7 +14,7 @@ use crate::tools::{ToolNames, Tools, arguments_for};
 
 /// Why a plan stops before its end.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Stop {
+pub(crate) enum PlanStop {
     /// It wants a tool to be called, and says so.
     Call { say: String, name: String, arguments: Map<String, Value> },
     /// It can only say this.
@@ -22,7 +22,7 @@ pub(crate) enum Stop {
 }
 
 /// What a plan comes to: an answer, or the reason why there is none yet.
-pub(crate) type PlanResult = Result<String, Stop>;
+pub(crate) type PlanResult = Result<String, PlanStop>;
 
 /// A call of this turn, and its result.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +60,13 @@ impl<'a> PlanRun<'a> {
         action: ToolNames,
         say: &str,
         arguments: Value,
-    ) -> Result<&'a Value, Stop> {
+    ) -> Result<&'a Value, PlanStop> {
         let tool = self.tools.tool_for(action).ok_or_else(|| {
             let names = action.join("` or `");
-            Stop::Answer(format!("That needs `{names}`, which this session does not have."))
+            PlanStop::Answer(format!("That needs `{names}`, which this session does not have."))
         })?;
         let result = self.call(tool, say, arguments_for(tool, arguments))?;
-        result.map_err(|error| Stop::Answer(failure(error)))
+        result.map_err(|error| PlanStop::Answer(failure(error)))
     }
 
     pub(crate) fn call(
@@ -74,11 +74,11 @@ impl<'a> PlanRun<'a> {
         tool: &ToolSpec,
         say: &str,
         arguments: Map<String, Value>,
-    ) -> Result<Result<&'a Value, &'a ToolError>, Stop> {
+    ) -> Result<Result<&'a Value, &'a ToolError>, PlanStop> {
         let Some(step) = self.steps.next() else {
-            return Err(Stop::Call { say: say.to_owned(), name: tool.name.clone(), arguments });
+            return Err(PlanStop::Call { say: say.to_owned(), name: tool.name.clone(), arguments });
         };
-        let missing = || Stop::Answer(format!("There is no result of {}.", step.call.name));
+        let missing = || PlanStop::Answer(format!("There is no result of {}.", step.call.name));
         step.result.map(Result::as_ref).ok_or_else(missing)
     }
 }

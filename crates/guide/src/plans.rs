@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::command::{self, Command};
 use crate::help;
-use crate::plan_run::{PastCall, PlanResult, PlanRun, Stop, failure};
+use crate::plan_run::{PastCall, PlanResult, PlanRun, PlanStop, failure};
 use crate::results::{FileLines, describe, paths_in, text_of};
 use crate::sentence::{corrected, understand};
 use crate::tools::{FIND_FILES, READ, Tools};
@@ -53,7 +53,7 @@ fn run_command(
         script.ask(READ, "The file has to be read first.", json!({"path": path}))?;
         result = script.call(tool, "Trying again.", arguments)?;
     }
-    result.map(describe).map_err(|error| Stop::Answer(failure(error)))
+    result.map(describe).map_err(|error| PlanStop::Answer(failure(error)))
 }
 
 /// A file that was found and read.
@@ -64,7 +64,7 @@ struct ReadFile<'a> {
 }
 
 /// Reads a file, which may be given by its name alone wherever it is.
-fn read<'a>(script: &mut PlanRun<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
+fn read<'a>(script: &mut PlanRun<'a>, file: &str) -> Result<ReadFile<'a>, PlanStop> {
     let file = file.strip_prefix("./").unwrap_or(file);
     // Manifests and READMEs are meant to be those in the project's root.
     let is_of_root = is_readme(file) || project::is_manifest(file);
@@ -85,14 +85,14 @@ fn is_readme(name: &str) -> bool {
 }
 
 /// Where the file of this name is, of several the one nearest to the root, and what to say of it.
-fn located(script: &mut PlanRun<'_>, name: &str) -> Result<(String, String), Stop> {
+fn located(script: &mut PlanRun<'_>, name: &str) -> Result<(String, String), PlanStop> {
     // A user who names a dotfile means it.
     let hidden = name.starts_with('.').then_some(true);
     let arguments = json!({"pattern": format!("**/{name}"), "hidden": hidden});
     let found = script.ask(FIND_FILES, &format!("Looking for {name}."), arguments)?;
     let paths = paths_in(&text_of(found));
     let Some(path) = paths.iter().min_by_key(|path| path.matches('/').count()) else {
-        return Err(Stop::Answer(format!("No file in this project is called {name}.")));
+        return Err(PlanStop::Answer(format!("No file in this project is called {name}.")));
     };
     let say = match paths.len() {
         1 => format!("It is at {path}; reading it."),

@@ -56,7 +56,6 @@ pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 const SINGLE_HEADERS: [&str; 5] =
     [SESSION_HEADER, "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// The body of an answer.
 pub type AnswerBody = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Answers a request by the rules of rmcp. Behind a pointer, so that the server is compiled where its handler is

@@ -127,7 +127,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     binary = str(pathlib.Path(sys.argv[1]).resolve())
-    # It tells of every message that arrives while it leaves, which is no fault of anybody's.
+    # It tells of every message that arrives while it leaves, which is no fault.
     logging.getLogger("mcp.client.streamable_http").setLevel(logging.CRITICAL)
     checks = Checks()
     for mode in MODES:

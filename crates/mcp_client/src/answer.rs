@@ -4,10 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use protocol::{ErrorCode, ToolError, ToolResult, visible};
 use serde_json::{Map, Value};
-use tool_system::{ToolContext, handed_image};
+use tool_system::{ToolContext, handed_image, misfit};
 
 use crate::definition::ForeignDefinition;
-use crate::foreign_schema::misfit;
 
 /// Parts of one answer; more are left out and counted.
 const MAX_PARTS: usize = 200;

@@ -2,9 +2,9 @@
 
 use protocol::ForeignCall;
 use serde_json::{Map, Value, json};
-use tool_system::Asker;
+use tool_system::{Asker, misfit};
 
-use crate::foreign_schema::{misfit, written_out};
+use crate::foreign_schema::written_out;
 
 /// Fields of a form. More are not a question to a user.
 const MAX_FIELDS: usize = 20;

@@ -117,18 +117,6 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// What is wrong with `value` by a schema that was written out; nothing if it fits.
-pub(crate) fn misfit(schema: &Value, value: &Value) -> Option<String> {
-    let options = jsonschema::options().should_validate_formats(false);
-    match options.build(schema) {
-        Ok(compiled) => {
-            let error = compiled.iter_errors(value).next()?;
-            Some(format!("at `{}`: {error}", error.instance_path()))
-        }
-        Err(error) => Some(format!("the schema is invalid: {error}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,13 +175,5 @@ mod tests {
         for schema in refused {
             assert!(written_out(&schema).is_err(), "{schema}");
         }
-    }
-
-    #[test]
-    fn a_misfit_is_told_with_its_place() {
-        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-        assert_eq!(misfit(&schema, &json!({"n": 1})), None);
-        insta::assert_snapshot!(misfit(&schema, &json!({"n": "x"})).unwrap(), @r#"at `/n`: "x" is not of type "integer""#);
-        assert!(misfit(&json!({"type": "nonsense"}), &json!({})).is_some());
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use protocol::{ErrorCode, ForeignCall, Proposal, ToolError, ToolPermission, visible};
 use serde_json::{Value, json};
+use tool_system::extensions::agent::find_tools;
 use tool_system::{
     Approval, Category, Outcome, Proposed, Tool, ToolArguments, ToolContext, ToolDefinition,
 };
@@ -124,7 +125,8 @@ fn kept_name(name: &str) -> &'static str {
 fn gone(server: &ForeignServer, tool: &str) -> ToolError {
     let (name, tool) = (server.name(), visible(tool));
     let message = format!("the MCP server {name} has no tool {tool} any more");
-    ToolError::new(ErrorCode::UnknownTool, message).suggest("Look for another with find_tools.")
+    ToolError::new(ErrorCode::UnknownTool, message)
+        .suggest(format!("Look for another with {}.", find_tools::NAME))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::http::{NEEDS_LOGIN, NOT_ADMITTED};
-use crate::peer::{Lost, Peer, Reply};
+use crate::peer::{Lost, Peer, PeerReply};
 
 /// The revision since which every request stands for itself.
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -97,18 +97,18 @@ pub(crate) async fn greet(peer: &Arc<Peer>, known: Option<Era>) -> Result<Era, L
 
 /// What the answer to the first question means. A server that refuses the revision and then offers the
 /// very same is asked once more.
-async fn decided(peer: &Arc<Peer>, reply: &Reply) -> Result<Era, Lost> {
+async fn decided(peer: &Arc<Peer>, reply: &PeerReply) -> Result<Era, Lost> {
     // These were made here, and another era would not help.
     match reply {
-        Reply::Error { code: NEEDS_LOGIN, message, .. } => {
+        PeerReply::Error { code: NEEDS_LOGIN, message, .. } => {
             return Err(Lost::NeedsLogin(message.clone()));
         }
-        Reply::Error { code: NOT_ADMITTED, message, .. } => {
+        PeerReply::Error { code: NOT_ADMITTED, message, .. } => {
             return Err(Lost::Ended(message.clone()));
         }
         _ => {}
     }
-    if let Reply::Error { code: UNSUPPORTED_VERSION, .. } = reply
+    if let PeerReply::Error { code: UNSUPPORTED_VERSION, .. } = reply
         && is_modern(reply)
     {
         let params = |_| Era::Modern.params(json!({}), None);
@@ -120,12 +120,12 @@ async fn decided(peer: &Arc<Peer>, reply: &Reply) -> Result<Era, Lost> {
 
 /// Whether a server answers as one of the modern era does: with its revisions, or with an error that no
 /// other era has.
-fn is_modern(reply: &Reply) -> bool {
+fn is_modern(reply: &PeerReply) -> bool {
     let versions = match reply {
-        Reply::Result(result) => &result["supportedVersions"],
-        Reply::Error { code: UNSUPPORTED_VERSION, data, .. } => &data["supported"],
-        Reply::Error { code: HEADER_MISMATCH | MISSING_CAPABILITY, .. } => return true,
-        Reply::Error { .. } | Reply::TooLong => return false,
+        PeerReply::Result(result) => &result["supportedVersions"],
+        PeerReply::Error { code: UNSUPPORTED_VERSION, data, .. } => &data["supported"],
+        PeerReply::Error { code: HEADER_MISMATCH | MISSING_CAPABILITY, .. } => return true,
+        PeerReply::Error { .. } | PeerReply::TooLong => return false,
     };
     versions.as_array().is_some_and(|versions| versions.iter().any(|version| version == MODERN))
 }
@@ -139,13 +139,13 @@ async fn initialize(peer: &Arc<Peer>) -> Result<Era, Lost> {
         })
     };
     match peer.request("initialize", params, false)?.reply().await? {
-        Reply::Result(result) if result["protocolVersion"].is_string() => {
+        PeerReply::Result(result) if result["protocolVersion"].is_string() => {
             peer.notify("notifications/initialized", json!({}));
             Ok(Era::Legacy)
         }
-        Reply::Error { code: NEEDS_LOGIN, message, .. } => Err(Lost::NeedsLogin(message)),
-        Reply::Error { code: NOT_ADMITTED, message, .. } => Err(Lost::Ended(message)),
-        Reply::Error { message, .. } => {
+        PeerReply::Error { code: NEEDS_LOGIN, message, .. } => Err(Lost::NeedsLogin(message)),
+        PeerReply::Error { code: NOT_ADMITTED, message, .. } => Err(Lost::Ended(message)),
+        PeerReply::Error { message, .. } => {
             Err(Lost::Ended(format!("it refuses to begin: {}", protocol::visible(&message))))
         }
         _ => Err(Lost::Ended("it does not answer as an MCP server does".to_owned())),
@@ -161,12 +161,14 @@ pub(crate) async fn list_tools(peer: &Arc<Peer>, era: Era) -> Result<Vec<Value>,
         let own = cursor.take().map_or(json!({}), |cursor| json!({"cursor": cursor}));
         let reply = peer.request("tools/list", |_| era.params(own, None), false)?.reply().await?;
         let mut result = match reply {
-            Reply::Result(result) => result,
-            Reply::TooLong => return Err(Lost::Ended("its list of tools is too long".to_owned())),
-            Reply::Error { code: NEEDS_LOGIN, message, .. } => {
+            PeerReply::Result(result) => result,
+            PeerReply::TooLong => {
+                return Err(Lost::Ended("its list of tools is too long".to_owned()));
+            }
+            PeerReply::Error { code: NEEDS_LOGIN, message, .. } => {
                 return Err(Lost::NeedsLogin(message));
             }
-            Reply::Error { message, .. } => {
+            PeerReply::Error { message, .. } => {
                 let message = protocol::visible(&message);
                 return Err(Lost::Ended(format!("it does not list its tools: {message}")));
             }

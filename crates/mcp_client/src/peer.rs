@@ -42,7 +42,7 @@ struct Held {
 
 /// A request that waits for its answer.
 struct WaitingRequest {
-    reply: oneshot::Sender<Result<Reply, Lost>>,
+    reply: oneshot::Sender<Result<PeerReply, Lost>>,
     news: mpsc::Sender<News>,
     /// Whether the user can be asked for it.
     can_ask: bool,
@@ -52,7 +52,7 @@ struct WaitingRequest {
 
 /// What became of a request.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub(crate) enum PeerReply {
     Result(Value),
     Error { code: i64, message: String, data: Value },
     TooLong,
@@ -227,12 +227,11 @@ impl Peer {
             Received::TooLong => {
                 // Whose answer it was cannot be told.
                 let open = std::mem::take(&mut locked(&self.held).open);
-                open.into_values().for_each(|open| _ = open.reply.send(Ok(Reply::TooLong)));
+                open.into_values().for_each(|open| _ = open.reply.send(Ok(PeerReply::TooLong)));
             }
         }
     }
 
-    /// Takes one message.
     pub(crate) fn take_message(&self, mut message: Value) {
         let Some(fields) = message.as_object_mut() else { return };
         let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
@@ -245,8 +244,8 @@ impl Peer {
             (None, Some(id)) => {
                 let Some(id) = id.as_u64() else { return };
                 let reply = match part("error") {
-                    Value::Null => Reply::Result(part("result")),
-                    error => Reply::Error {
+                    Value::Null => PeerReply::Result(part("result")),
+                    error => PeerReply::Error {
                         code: error["code"].as_i64().unwrap_or_default(),
                         message: error["message"].as_str().unwrap_or_default().to_owned(),
                         data: error["data"].clone(),
@@ -324,7 +323,7 @@ fn progress_words(params: &Value) -> Option<String> {
 pub(crate) struct OpenRequest {
     peer: Arc<Peer>,
     id: u64,
-    reply: oneshot::Receiver<Result<Reply, Lost>>,
+    reply: oneshot::Receiver<Result<PeerReply, Lost>>,
     news: mpsc::Receiver<News>,
     is_done: bool,
 }
@@ -332,7 +331,7 @@ pub(crate) struct OpenRequest {
 /// What is heard of a request next.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    Reply(Reply),
+    Reply(PeerReply),
     News(News),
 }
 
@@ -351,7 +350,7 @@ impl OpenRequest {
     }
 
     /// Waits for the answer and for nothing else.
-    pub(crate) async fn reply(mut self) -> Result<Reply, Lost> {
+    pub(crate) async fn reply(mut self) -> Result<PeerReply, Lost> {
         loop {
             match self.next().await? {
                 Heard::Reply(reply) => return Ok(reply),

@@ -18,7 +18,7 @@ use crate::definition::{ForeignDefinition, ServerTools};
 use crate::handshake::{Era, list_tools};
 use crate::http::{self, ServerAddress};
 use crate::locked::locked;
-use crate::peer::{Heard, Lost, News, OpenRequest, Peer, Reply};
+use crate::peer::{Heard, Lost, News, OpenRequest, Peer, PeerReply};
 use crate::records::ServerRecords;
 use crate::server_config::{ServerConfig, ServerName};
 use crate::stdio::{self, ServerProgram};
@@ -274,7 +274,7 @@ impl ForeignServer {
             };
             let reply = answered.map_err(|failure| failure.in_round(round))?;
             let mut result = match reply {
-                Reply::Result(result) => result,
+                PeerReply::Result(result) => result,
                 reply => return Err(Failure::Told(self.refused(reply))),
             };
             match result.get("resultType").and_then(Value::as_str) {
@@ -313,7 +313,7 @@ impl ForeignServer {
         call: &ForeignCall,
         cx: &ToolContext,
         asker: &Asker<'_>,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<PeerReply, Failure> {
         let patience = Duration::from_secs(self.config.timeout);
         let mut last = Instant::now() + patience * MOST_EXTENSIONS;
         let mut deadline = Instant::now() + patience;

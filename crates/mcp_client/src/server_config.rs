@@ -144,7 +144,6 @@ impl OAuthConfig {
     }
 }
 
-/// One server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {

@@ -12,7 +12,6 @@ const MAX_LABEL_LENGTH: usize = 63;
 pub enum RequestHost {
     /// In lower case, without a final dot.
     Name(String),
-    /// An address.
     Address(IpAddr),
 }
 

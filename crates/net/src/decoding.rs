@@ -11,9 +11,7 @@ pub const SLICE: usize = 4 * 1024;
 
 /// How the body of an answer is written.
 pub enum Decoding {
-    /// As it is.
     Plain,
-    /// With gzip.
     Gzip(MultiGzDecoder<Vec<u8>>),
     /// With deflate, in one of two formats.
     Deflate(Deflate),

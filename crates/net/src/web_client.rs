@@ -41,7 +41,6 @@ pub struct WebCall {
     /// The caller's headers. Those that are marked as sensitive, and the usual ones for credentials,
     /// are only sent to the origin of the first address.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Option<Bytes>,
     /// Limit for the whole exchange, redirects included.
     pub timeout: Duration,
@@ -56,7 +55,6 @@ pub struct WebReply {
     pub url: WebUrl,
     /// The status of HTTP.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
     /// The body, as far as it was read.
     pub body: Vec<u8>,

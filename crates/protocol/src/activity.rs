@@ -12,7 +12,6 @@ use crate::{ApprovalRequest, ErrorCode, UnknownName};
 pub struct ActivityEvent {
     /// Grows by one with every event of a stream.
     pub sequence: u64,
-    /// The id of the call.
     pub call_id: Arc<str>,
     /// What happened.
     #[serde(flatten)]
@@ -27,7 +26,6 @@ pub enum ActivityData {
     ToolCallStart {
         /// The tool, as the caller names it.
         tool_name: Arc<str>,
-        /// Its arguments.
         arguments: Map<String, Value>,
     },
     /// A call has succeeded.
@@ -88,19 +86,12 @@ pub enum ActivityData {
     parse_err_fn = ActivityType::unknown
 )]
 pub enum ActivityType {
-    /// `tool_call_start`
     ToolCallStart,
-    /// `tool_call_end`
     ToolCallEnd,
-    /// `tool_output_chunk`
     ToolOutputChunk,
-    /// `error`
     Error,
-    /// `approval_requested`
     ApprovalRequested,
-    /// `approval_answered`
     ApprovalAnswered,
-    /// `missed`
     Missed,
 }
 

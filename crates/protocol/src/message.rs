@@ -74,10 +74,7 @@ pub struct Message {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Content {
     /// Plain text.
-    Text {
-        /// The text.
-        text: SharedText,
-    },
+    Text { text: SharedText },
     /// A text that goes with what the user says, such as a file.
     Attached {
         /// What it is, such as its path.

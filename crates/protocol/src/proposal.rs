@@ -134,7 +134,6 @@ pub enum Base {
         /// Where it points, as stored.
         target: FileBytes,
     },
-    /// A directory.
     Directory {
         /// Its permission bits.
         mode: u32,
@@ -260,7 +259,6 @@ impl ProjectMode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunMode {
-    /// It waits.
     #[default]
     Wait,
     /// The command goes on as a job, and ends with the session at the latest.

@@ -79,7 +79,6 @@ pub enum SessionEvent {
     },
     /// A call is about to be run.
     CallStarted {
-        /// The id of the call.
         call_id: String,
         /// What it does, for the user: `Read src/main.rs, lines 10 to 20`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,16 +88,13 @@ pub enum SessionEvent {
     ApprovalAsked(Box<ApprovalRequest>),
     /// The approver has answered.
     ApprovalAnswered {
-        /// The id of the call.
         call_id: String,
         /// Whether and how it was approved.
         response: ApprovalResponse,
     },
     /// A call has its result. Every call gets exactly one.
     CallEnded {
-        /// The id of the call.
         call_id: String,
-        /// The result.
         #[serde(with = "crate::message::result_as_json")]
         result: ToolResult,
         /// What a model reads in place of the result's JSON.
@@ -128,7 +124,6 @@ pub enum SessionEvent {
     },
     /// The model is told what the project says about the part of it that is being worked in.
     Instructed(Instructions),
-    /// The plan has changed.
     PlanChanged {
         /// The whole plan as it is now.
         steps: Vec<PlanStep>,
@@ -419,7 +414,6 @@ pub struct Compaction {
     pub by_model: bool,
     /// The tokens that the conversation was thought to take before.
     pub tokens_before: u64,
-    /// And after.
     pub tokens_after: u64,
     /// How many messages, until now shown as they were, the summary stands for.
     #[serde(default, skip_serializing_if = "is_zero")]

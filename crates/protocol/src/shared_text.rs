@@ -1,4 +1,5 @@
-//! Text that grows at its end and is shared instead of copied.
+//! Text that grows at its end and is shared instead of copied. "Memory / answer" of `cargo xtask bench terminal`
+//! measures it: an answer of 10 MB may take twice its size.
 
 use std::borrow::Cow;
 use std::fmt;

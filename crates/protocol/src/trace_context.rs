@@ -16,7 +16,6 @@ const SAMPLED: u8 = 1;
 /// The span that calls something, and the trace that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The trace.
     pub trace: [u8; 16],
     /// The span that calls.
     pub span: [u8; 8],

@@ -19,7 +19,6 @@ const ANTHROPIC_VERSION: &str = "2026-10-21";
 pub enum Api {
     /// Anthropic's Messages.
     Anthropic,
-    /// OpenAI's Responses.
     OpenAiResponses,
     /// OpenAI's Chat Completions, which most other servers imitate.
     OpenAiChat,

@@ -7,6 +7,6 @@ mod choice;
 mod endpoint;
 mod model;
 
-pub use choice::{Choice, ChoiceError, Facts, ModelSelection, choose, endpoint_at};
+pub use choice::{Choice, ChoiceError, MachineFacts, ModelSelection, choose, endpoint_at};
 pub use endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint, unencrypted_host};
 pub use model::{CATALOGUE_DATE, ModelInfo, known_models, model_info};

@@ -86,12 +86,8 @@ pub enum HttpConfigError {
     /// The address of the proxy. It is not repeated, since it may hold a password.
     #[error("the proxy address is not valid: write it as http://host:port")]
     Proxy,
-    /// A header.
     #[error("the header `{name}` has an invalid name or value")]
-    Header {
-        /// Its name.
-        name: String,
-    },
+    Header { name: String },
 }
 
 impl From<InvalidProxy> for HttpConfigError {

@@ -27,7 +27,6 @@ pub struct JsonServer {
     token: Option<Secret>,
 }
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonAnswer {
     /// The status of HTTP.

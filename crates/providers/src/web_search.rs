@@ -82,7 +82,6 @@ impl ModelSearch {
         }
     }
 
-    /// The one with this name.
     pub fn named(name: &str) -> Option<ModelSearch> {
         Self::ALL.into_iter().find(|search| search.as_str() == name)
     }

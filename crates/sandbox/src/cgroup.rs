@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::profile::Limits;
+use crate::profile::CommandLimits;
 
 const ROOT: &str = "/sys/fs/cgroup";
 const PREFIX: &str = "toolkiln-";
@@ -51,7 +51,7 @@ pub(crate) struct Group {
 
 impl Groups {
     /// Finds out whether groups can be made, by making one.
-    pub(crate) fn find(limits: &Limits) -> Result<Groups, String> {
+    pub(crate) fn find(limits: &CommandLimits) -> Result<Groups, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let place = place(&own, Path::new(ROOT))
             .ok_or("no control group with a memory controller can be used")?;
@@ -63,14 +63,14 @@ impl Groups {
     }
 
     /// A group with these limits, which are the same for all groups of one place.
-    pub(crate) fn make(&self, limits: &Limits) -> std::io::Result<Group> {
+    pub(crate) fn make(&self, limits: &CommandLimits) -> std::io::Result<Group> {
         let first = self.first.lock().ok().and_then(|mut first| first.take());
         first.map_or_else(|| Group::make(&self.place, limits), Ok)
     }
 }
 
 impl Group {
-    fn make(place: &CgroupParent, limits: &Limits) -> std::io::Result<Group> {
+    fn make(place: &CgroupParent, limits: &CommandLimits) -> std::io::Result<Group> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let directory = place.parent.join(name);
@@ -86,7 +86,7 @@ impl Group {
         Ok(group)
     }
 
-    fn limit(&self, limits: &Limits, version: Version) -> std::io::Result<()> {
+    fn limit(&self, limits: &CommandLimits, version: Version) -> std::io::Result<()> {
         let memory = limits.memory_bytes.to_string();
         match version {
             Version::One => {

@@ -67,7 +67,6 @@ pub enum ChangedEntry {
         /// Its length.
         size: u64,
     },
-    /// A directory.
     Directory {
         /// Its permission bits.
         mode: u32,
@@ -82,7 +81,6 @@ pub enum ChangedEntry {
 }
 
 impl ChangedEntry {
-    /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self, ChangedEntry::Directory { .. })
     }

@@ -8,7 +8,6 @@ use crate::plan::SandboxPart;
 
 /// A command that did not run. A command that ran and failed is not an error.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "fields are named after what they hold")]
 pub enum SandboxError {
     /// The system lacks something without which nothing is run.
     #[error("commands cannot be confined here: {doing}: {why}")]

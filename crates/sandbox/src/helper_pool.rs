@@ -19,7 +19,7 @@ use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
 use crate::plan::{OrderHead, SandboxPart, Setting, Settle};
-use crate::profile::Limits;
+use crate::profile::CommandLimits;
 
 /// How long a helper may take to answer or to end. One that was stopped does neither.
 pub(crate) const HELPER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ pub(crate) struct Supply {
     pub(crate) groups: Result<Groups, String>,
     pub(crate) owners: Option<Owners>,
     pub(crate) project: OwnedFd,
-    pub(crate) limits: Limits,
+    pub(crate) limits: CommandLimits,
 }
 
 /// A helper, and the control group that it and its commands are in.
@@ -127,7 +127,7 @@ impl Helper {
     pub(crate) fn launch(
         launcher: &Launcher,
         groups: Option<&Groups>,
-        limits: &Limits,
+        limits: &CommandLimits,
     ) -> Result<Helper, SandboxError> {
         let group = groups.map(|groups| groups.make(limits)).transpose();
         let group = group.map_err(io("making a control group"))?;

@@ -77,7 +77,6 @@ pub struct PrivateLayer {
 /// build writes, and costs some milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteSpace {
-    /// In memory.
     #[default]
     Memory,
     /// In the private layer, if there is one and its file system can hold a copy on write.

@@ -61,7 +61,7 @@ pub use network::{NetworkRules, RefusedConnection};
 pub use output::{KeptOutput, OutputChunk, Stream};
 pub use plan::SandboxPart;
 pub use probe::{Probe, ProbeFinding, Problem, probe};
-pub use profile::{Access, Copy, Limits, Profile, ProjectAccess, Visible};
+pub use profile::{Access, CommandLimits, Copy, Profile, ProjectAccess, Visible};
 pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, NetworkLevel, ProjectLevel, Ran};
 pub use repository::WorktreeIndex;
 pub use sandbox::{RunOptions, Sandbox};

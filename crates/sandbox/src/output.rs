@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Which stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -17,7 +16,6 @@ pub enum Stream {
 /// A piece of output, handed on as it comes.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputChunk<'a> {
-    /// From which stream.
     pub stream: Stream,
     /// The bytes; a character may be cut at the ends.
     pub bytes: &'a [u8],

@@ -165,7 +165,6 @@ pub enum SandboxPart {
     /// The helper process.
     #[strum(to_string = "a helper process")]
     Launch,
-    /// A user namespace.
     #[strum(to_string = "user namespaces")]
     UserNamespace,
     /// Mount, process, network and the other namespaces.

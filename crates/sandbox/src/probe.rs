@@ -30,7 +30,6 @@ pub struct Probe {
 /// Whether one part works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeFinding {
-    /// The part.
     pub part: SandboxPart,
     /// Without it no command is run; without any other, less is possible.
     pub required: bool,

@@ -36,7 +36,7 @@ pub struct Profile {
     /// How a command sees the project.
     pub project: ProjectAccess,
     /// How much a command may use.
-    pub limits: Limits,
+    pub limits: CommandLimits,
     /// What commands that may use the network can reach.
     #[serde(default)]
     pub network: NetworkRules,
@@ -54,7 +54,7 @@ impl Profile {
             env: BTreeMap::new(),
             protected: PROTECTED.map(PathBuf::from).into(),
             project: ProjectAccess::Copy(Copy::default()),
-            limits: Limits::default(),
+            limits: CommandLimits::default(),
             network: NetworkRules::default(),
         }
     }
@@ -137,7 +137,7 @@ impl Default for Copy {
 
 /// How much a command may use, its children included where it says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct CommandLimits {
     /// Memory: of all its processes together where control groups can be used, otherwise of each.
     pub memory_bytes: u64,
     /// Processes and threads, all together.
@@ -154,9 +154,9 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for CommandLimits {
+    fn default() -> CommandLimits {
+        CommandLimits {
             memory_bytes: 4 * 1024 * MIB,
             processes: 512,
             file_bytes: 1024 * MIB,

@@ -35,9 +35,7 @@ pub struct Ran {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By itself, with this code.
     Code(i32),
-    /// By a signal.
     Signal(i32),
     /// It took too long.
     Timeout,
@@ -53,9 +51,7 @@ pub enum Exit {
 pub enum LimitKind {
     /// Processor time.
     Cpu,
-    /// The size of a file.
     FileSize,
-    /// Memory.
     Memory,
     /// Space on the disk.
     Disk,
@@ -113,7 +109,6 @@ pub enum NetworkLevel {
 pub enum MemoryScope {
     /// All processes of the command together.
     Tree,
-    /// Each process by itself.
     Process,
 }
 

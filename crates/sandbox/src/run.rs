@@ -35,7 +35,7 @@ const DISK_PERIOD: Duration = Duration::from_secs(1);
 const MAX_PLAN_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 
 /// What belongs to one run.
-pub(crate) struct CommandRun<'a> {
+pub(crate) struct ConfinedRun<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) spec: &'a CommandSpec,
     pub(crate) plan: RunPlan,
@@ -43,7 +43,7 @@ pub(crate) struct CommandRun<'a> {
 }
 
 pub(crate) fn run(
-    mut run: CommandRun<'_>,
+    mut run: ConfinedRun<'_>,
     on_output: impl FnMut(OutputChunk<'_>),
 ) -> Result<Ran, SandboxError> {
     let sandbox = run.sandbox;
@@ -124,7 +124,7 @@ struct RunOutcome {
 
 /// A running command.
 struct Watch<'a, 's> {
-    run: &'s mut CommandRun<'a>,
+    run: &'s mut ConfinedRun<'a>,
     space: Option<&'s RunSpace>,
     answers: Channel,
     helper: Helper,
@@ -149,7 +149,7 @@ struct Watch<'a, 's> {
 
 impl<'a, 's> Watch<'a, 's> {
     fn start(
-        run: &'s mut CommandRun<'a>,
+        run: &'s mut ConfinedRun<'a>,
         space: Option<&'s RunSpace>,
         begun: Instant,
     ) -> Result<Watch<'a, 's>, SandboxError> {
@@ -411,7 +411,7 @@ struct OrderEnds<T> {
 
 /// Gives the command to a helper. The other ends of its channel and its output are no longer ours.
 fn give_order<T>(
-    run: &CommandRun<'_>,
+    run: &ConfinedRun<'_>,
     space: Option<&RunSpace>,
     give: impl FnOnce(OrderHead, &[BorrowedFd<'_>]) -> Result<T, SandboxError>,
 ) -> Result<OrderEnds<T>, SandboxError> {

@@ -21,7 +21,7 @@ use crate::owners::Owners;
 use crate::plan::{Identity, ProjectPlan, RunLimits, RunPlan, Setting};
 use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::{NetworkLevel, Ran};
-use crate::run::{self, CommandRun};
+use crate::run::{self, ConfinedRun};
 use crate::view::{self, RealHost};
 
 /// The id of an unprivileged user and its group, who run the commands of root when root
@@ -114,7 +114,7 @@ impl Sandbox {
         on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Ran, SandboxError> {
         let plan = self.plan(spec)?;
-        run::run(CommandRun { sandbox: self, spec, plan, options }, on_output)
+        run::run(ConfinedRun { sandbox: self, spec, plan, options }, on_output)
     }
 
     /// The private layer of the project, if commands have one.

@@ -47,7 +47,6 @@ pub(crate) trait HostFiles {
     fn exists(&self, path: &Path) -> bool;
 }
 
-/// The host as it is.
 pub(crate) struct RealHost;
 
 impl HostFiles for RealHost {

@@ -212,8 +212,8 @@ fn is_root() -> Attempted {
 /// has something, and lets everybody read it who may at all, whatever the system's default is.
 pub(crate) fn stay() {
     static SECRET: u8 = 1;
-    let anybody = rustix::process::PTracer::Any;
-    let _ = rustix::process::set_ptracer(anybody);
+    let any_process = rustix::process::PTracer::Any;
+    let _ = rustix::process::set_ptracer(any_process);
     say(&format!("{}", (&raw const SECRET) as usize));
     let _ = std::io::read_to_string(std::io::stdin());
 }

@@ -217,7 +217,6 @@ impl Session {
         Ok(())
     }
 
-    /// Its id.
     pub fn id(&self) -> &SessionId {
         &self.id
     }

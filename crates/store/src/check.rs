@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::inspection::Problem;
+use crate::inspection::LogProblem;
 use crate::{SessionId, StoreError};
 
 /// What a check may do.
@@ -52,7 +52,7 @@ impl CheckReport {
     pub(crate) fn add(
         &mut self,
         id: &SessionId,
-        problems: &[Problem],
+        problems: &[LogProblem],
         repair: Option<Result<(), StoreError>>,
     ) {
         let is_repaired = matches!(repair, Some(Ok(())));
@@ -69,12 +69,14 @@ impl CheckReport {
     }
 }
 
-fn what_was_done(problem: &Problem) -> Option<&'static str> {
+fn what_was_done(problem: &LogProblem) -> Option<&'static str> {
     match problem {
-        Problem::Damaged { .. } => Some("moved to the table `damaged`; the log goes on without it"),
-        Problem::Missing(_) => Some("noted as lost; the log goes on without it"),
-        Problem::OpeningRebuilt => Some("written into the log"),
-        Problem::Unlisted => Some("listed again, as its log tells"),
-        Problem::Unreadable { .. } | Problem::Unknown { .. } => None,
+        LogProblem::Damaged { .. } => {
+            Some("moved to the table `damaged`; the log goes on without it")
+        }
+        LogProblem::Missing(_) => Some("noted as lost; the log goes on without it"),
+        LogProblem::OpeningRebuilt => Some("written into the log"),
+        LogProblem::Unlisted => Some("listed again, as its log tells"),
+        LogProblem::Unreadable { .. } | LogProblem::Unknown { .. } => None,
     }
 }

@@ -29,9 +29,7 @@ pub struct DayStats {
     pub day: i64,
     /// Everything.
     pub all: DayCount,
-    /// By tool.
     pub tools: BTreeMap<String, DayCount>,
-    /// By model.
     pub models: BTreeMap<String, DayCount>,
 }
 

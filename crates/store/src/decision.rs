@@ -6,7 +6,6 @@ use crate::columns::{Columns, count, number, session_id, text};
 /// An answer to a question of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedDecision {
-    /// The session.
     pub session: SessionId,
     /// The entry of its log.
     pub sequence: u64,

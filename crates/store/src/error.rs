@@ -4,7 +4,6 @@ use crate::{Holder, SessionId};
 
 /// Why a store cannot do something. The messages are for users.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "fields are named after what they hold")]
 pub enum StoreError {
     /// No session has this id or title.
     #[error("there is no session `{text}`; `toolkiln sessions list` shows those there are")]

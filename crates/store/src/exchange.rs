@@ -129,7 +129,6 @@ pub enum ItemState {
         /// The last position of that append.
         through: u64,
     },
-    /// It was refused.
     Refused {
         /// Why, as text for the user.
         reason: String,
@@ -154,21 +153,14 @@ pub struct ReplicaInfo {
 pub enum Hint {
     /// A log has grown, at least up to this position.
     Log {
-        /// The session.
         session: SessionId,
         /// The position of an entry that is there.
         sequence: u64,
     },
     /// Something was put into, or taken back from, an inbox, or an item of it was settled.
-    Inbox {
-        /// The session.
-        session: SessionId,
-    },
+    Inbox { session: SessionId },
     /// What is said about a session has changed.
-    Standing {
-        /// The session.
-        session: SessionId,
-    },
+    Standing { session: SessionId },
     /// A question outside of sessions was asked, answered or settled.
     Questions,
     /// Hints may have been lost: look at everything again.

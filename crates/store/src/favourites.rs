@@ -42,30 +42,32 @@ pub struct SuggestedRule {
 
 /// What a lesson is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Topic {
+pub(crate) enum LessonTopic {
     Tool,
     Approval,
     Denial,
 }
 
-impl Topic {
+impl LessonTopic {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Topic::Tool => "tool",
-            Topic::Approval => "approval",
-            Topic::Denial => "denial",
+            LessonTopic::Tool => "tool",
+            LessonTopic::Approval => "approval",
+            LessonTopic::Denial => "denial",
         }
     }
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        [Topic::Tool, Topic::Approval, Topic::Denial].into_iter().find(|it| it.as_str() == word)
+        [LessonTopic::Tool, LessonTopic::Approval, LessonTopic::Denial]
+            .into_iter()
+            .find(|it| it.as_str() == word)
     }
 }
 
 /// What was learned from one session about one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lesson {
-    pub(crate) topic: Topic,
+    pub(crate) topic: LessonTopic,
     pub(crate) tool: String,
     /// The directory that an approval was about.
     pub(crate) directory: String,
@@ -77,31 +79,31 @@ pub(crate) struct Lesson {
 /// Learns from one session.
 #[derive(Default)]
 pub(crate) struct Learner {
-    lessons: BTreeMap<(Topic, String, String), (u64, u64, i64)>,
+    lessons: BTreeMap<(LessonTopic, String, String), (u64, u64, i64)>,
 }
 
 impl Learner {
     pub(crate) fn learn(&mut self, at: i64, seen: &Observation<'_>) {
         match *seen {
-            Observation::Call { tool, .. } => self.add(Topic::Tool, tool, "", (1, 0), at),
-            Observation::Helped { tool } => self.add(Topic::Tool, tool, "", (0, 1), at),
+            Observation::Call { tool, .. } => self.add(LessonTopic::Tool, tool, "", (1, 0), at),
+            Observation::Helped { tool } => self.add(LessonTopic::Tool, tool, "", (0, 1), at),
             Observation::Answered { tool, verdict: ApprovalVerdict::Approved, directories } => {
                 for directory in directories {
-                    self.add(Topic::Approval, tool, directory, (1, 0), at);
+                    self.add(LessonTopic::Approval, tool, directory, (1, 0), at);
                 }
             }
             Observation::Answered { tool, verdict: ApprovalVerdict::Denied, directories } => {
                 for directory in directories {
-                    let key = (Topic::Approval, tool.to_owned(), directory.clone());
+                    let key = (LessonTopic::Approval, tool.to_owned(), directory.clone());
                     self.lessons.remove(&key);
-                    self.add(Topic::Denial, tool, directory, (1, 0), at);
+                    self.add(LessonTopic::Denial, tool, directory, (1, 0), at);
                 }
             }
             _ => {}
         }
     }
 
-    fn add(&mut self, topic: Topic, tool: &str, directory: &str, plus: (u64, u64), at: i64) {
+    fn add(&mut self, topic: LessonTopic, tool: &str, directory: &str, plus: (u64, u64), at: i64) {
         let key = (topic, tool.to_owned(), directory.to_owned());
         let (uses, helped, last_at) = self.lessons.entry(key).or_default();
         *uses += plus.0;
@@ -125,7 +127,7 @@ impl Learner {
 /// Adds up what was learned from all sessions.
 pub(crate) fn summarise(lessons: &[Lesson]) -> Favourites {
     let mut refused: BTreeMap<(&str, &str), i64> = BTreeMap::new();
-    for lesson in lessons.iter().filter(|lesson| lesson.topic == Topic::Denial) {
+    for lesson in lessons.iter().filter(|lesson| lesson.topic == LessonTopic::Denial) {
         let at = refused.entry((&lesson.tool, &lesson.directory)).or_insert(lesson.last_at);
         *at = lesson.last_at.max(*at);
     }
@@ -134,15 +136,15 @@ pub(crate) fn summarise(lessons: &[Lesson]) -> Favourites {
     for lesson in lessons {
         let key = (lesson.tool.as_str(), lesson.directory.as_str());
         match lesson.topic {
-            Topic::Tool => {
+            LessonTopic::Tool => {
                 let (calls, helped) = tools.entry(&lesson.tool).or_default();
                 *calls += lesson.uses;
                 *helped += lesson.helped;
             }
-            Topic::Approval if refused.get(&key).is_none_or(|&at| lesson.last_at > at) => {
+            LessonTopic::Approval if refused.get(&key).is_none_or(|&at| lesson.last_at > at) => {
                 *approvals.entry(key).or_default() += lesson.uses;
             }
-            Topic::Approval | Topic::Denial => {}
+            LessonTopic::Approval | LessonTopic::Denial => {}
         }
     }
     let mut tools: Vec<FavouriteTool> = (tools.into_iter())

@@ -26,7 +26,6 @@ pub struct FoundMessages {
 /// A message that holds what was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundMessage {
-    /// The session.
     pub session: SessionId,
     /// The entry of its log.
     pub sequence: u64,

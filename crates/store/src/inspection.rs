@@ -8,7 +8,6 @@ use protocol::{LogEntry, Opened, SessionEvent};
 use crate::SessionId;
 use crate::row::Row;
 
-/// A row as it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundRow {
     /// Where it lies, to move it.
@@ -28,7 +27,7 @@ pub(crate) struct Range {
 
 /// What is wrong with a log.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Problem {
+pub(crate) enum LogProblem {
     /// A row is not what was written.
     Damaged { rowid: i64, sequence: Option<u64>, reason: String },
     /// Entries are not there.
@@ -43,36 +42,38 @@ pub(crate) enum Problem {
     Unreadable { reason: String },
 }
 
-impl Problem {
+impl LogProblem {
     /// Whether a repair can do something about it.
     pub(crate) fn is_damage(&self) -> bool {
-        !matches!(self, Problem::Unknown { .. })
+        !matches!(self, LogProblem::Unknown { .. })
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for LogProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Damaged { sequence: Some(at), reason, .. } => {
+            LogProblem::Damaged { sequence: Some(at), reason, .. } => {
                 write!(f, "entry {at} is damaged: {reason}")
             }
-            Problem::Damaged { sequence: None, reason, .. } => {
+            LogProblem::Damaged { sequence: None, reason, .. } => {
                 write!(f, "an entry is damaged and does not say which it was: {reason}")
             }
-            Problem::Missing(Range { from, to }) if from == to => {
+            LogProblem::Missing(Range { from, to }) if from == to => {
                 write!(f, "entry {from} is missing")
             }
-            Problem::Missing(Range { from, to }) => write!(f, "entries {from} to {to} are missing"),
-            Problem::Unknown { sequence, kind } => write!(
+            LogProblem::Missing(Range { from, to }) => {
+                write!(f, "entries {from} to {to} are missing")
+            }
+            LogProblem::Unknown { sequence, kind } => write!(
                 f,
                 "entry {sequence} has the type `{kind}` in a form that this version does not know; \
                  it is kept and left out"
             ),
-            Problem::OpeningRebuilt => f.write_str(
+            LogProblem::OpeningRebuilt => f.write_str(
                 "the first entry, how the session was opened, is rebuilt from the list of sessions",
             ),
-            Problem::Unlisted => f.write_str("it is missing in the list of sessions"),
-            Problem::Unreadable { reason } => {
+            LogProblem::Unlisted => f.write_str("it is missing in the list of sessions"),
+            LogProblem::Unreadable { reason } => {
                 write!(f, "part of the file cannot be read ({reason}); the rest was searched")
             }
         }
@@ -86,14 +87,14 @@ pub(crate) struct Inspection {
     pub(crate) rows: Vec<Row>,
     /// Those of them that this version understands.
     pub(crate) entries: Vec<LogEntry>,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<LogProblem>,
 }
 
 impl Inspection {
     /// What a repair of all this writes into the log.
     pub(crate) fn repaired(&self) -> SessionEvent {
         let damage = self.problems.iter().filter(|problem| problem.is_damage());
-        SessionEvent::Repaired { notes: damage.map(Problem::to_string).collect() }
+        SessionEvent::Repaired { notes: damage.map(LogProblem::to_string).collect() }
     }
 }
 
@@ -122,17 +123,17 @@ pub(crate) fn inspect(session: &SessionId, found: Vec<FoundRow>, known: &Expecte
             Err(reason) => reason,
         };
         accounted.extend(sequence.map(|at| Range { from: at, to: at }));
-        result.problems.push(Problem::Damaged { rowid, sequence, reason });
+        result.problems.push(LogProblem::Damaged { rowid, sequence, reason });
     }
     accounted.extend(whole.keys().map(|&at| Range { from: at, to: at }));
     let last = whole.keys().next_back().copied().unwrap_or_default().max(known.last);
-    result.problems.extend(gaps(accounted, last).into_iter().map(Problem::Missing));
+    result.problems.extend(gaps(accounted, last).into_iter().map(LogProblem::Missing));
     for row in whole.into_values() {
         match row.entry() {
             Some(entry) => result.entries.push(entry),
             None => result
                 .problems
-                .push(Problem::Unknown { sequence: row.sequence, kind: row.kind.clone() }),
+                .push(LogProblem::Unknown { sequence: row.sequence, kind: row.kind.clone() }),
         }
         result.rows.push(row);
     }
@@ -166,7 +167,7 @@ fn rebuild_opening(result: &mut Inspection, known: &Expected) {
     }
     let event = SessionEvent::Opened(opened);
     result.entries.insert(0, LogEntry { sequence: 1, at, event });
-    result.problems.push(Problem::OpeningRebuilt);
+    result.problems.push(LogProblem::OpeningRebuilt);
 }
 
 #[cfg(test)]
@@ -199,7 +200,7 @@ mod tests {
     fn texts(found: Vec<FoundRow>, known: &Expected) -> (Vec<u64>, Vec<String>) {
         let result = inspect(&session(), found, known);
         let entries = result.entries.iter().map(|entry| entry.sequence).collect();
-        (entries, result.problems.iter().map(Problem::to_string).collect())
+        (entries, result.problems.iter().map(LogProblem::to_string).collect())
     }
 
     fn known(last: u64) -> Expected {

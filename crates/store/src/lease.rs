@@ -33,7 +33,6 @@ impl Lease {
         }
     }
 
-    /// The session.
     pub fn session(&self) -> &SessionId {
         &self.session
     }

@@ -19,7 +19,6 @@ pub struct ListFilter {
 /// A session in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionInfo {
-    /// Its id.
     pub id: SessionId,
     /// Its name; the beginning of the first message if it has none.
     pub title: Option<String>,

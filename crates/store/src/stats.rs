@@ -30,7 +30,6 @@ pub struct Stats {
 /// What a session has spent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionCost {
-    /// The session.
     pub session: SessionId,
     /// In US dollars, where prices are known.
     pub usd: f64,
@@ -92,9 +91,7 @@ impl Latency {
 /// What a model was used for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelStats {
-    /// The provider.
     pub provider: String,
-    /// The model.
     pub model: String,
     /// Complete answers.
     pub answers: u64,
@@ -111,9 +108,7 @@ pub struct ModelStats {
 /// What a session used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionStats {
-    /// The session.
     pub session: SessionId,
-    /// Its title.
     pub title: Option<String>,
     /// How many messages the user has sent.
     pub turns: u64,

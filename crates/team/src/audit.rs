@@ -22,13 +22,10 @@ pub enum AuditKind {
     Invited,
     /// An invitation was taken back.
     InvitationWithdrawn,
-    /// A user was added.
     UserAdded,
     /// Another role, name, or disabled.
     UserChanged,
-    /// A token was made.
     TokenMade,
-    /// A token was revoked.
     TokenRevoked,
     /// A project was shared with a user.
     Shared,
@@ -36,11 +33,8 @@ pub enum AuditKind {
     Unshared,
     /// Another may or may not see a session.
     VisibilityChanged,
-    /// A session was deleted.
     SessionDeleted,
-    /// A budget was set.
     BudgetSet,
-    /// A budget was removed.
     BudgetRemoved,
     /// A key of a provider was kept.
     KeyKept,

@@ -32,7 +32,6 @@ impl fmt::Display for BudgetScope {
 /// A limit for one day, which begins at midnight UTC by the clock of the database.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DayBudget {
-    /// What it is for.
     pub scope: BudgetScope,
     /// US dollars a day.
     pub usd_per_day: f64,
@@ -63,7 +62,6 @@ impl DayBudget {
 pub struct Spending {
     /// The user; absent for sessions without an owner.
     pub user: Option<UserId>,
-    /// The project.
     pub project: String,
     /// US dollars, where prices are known.
     pub usd: f64,

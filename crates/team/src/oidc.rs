@@ -76,7 +76,6 @@ pub struct OidcSettings {
     pub network: Network,
 }
 
-/// A login that has begun.
 pub struct BegunLogin {
     /// Where the browser goes.
     pub url: String,
@@ -98,7 +97,6 @@ impl fmt::Debug for BegunLogin {
 /// What the browser came back with.
 #[derive(Clone, Copy, Debug)]
 pub struct LoginAnswer<'a> {
-    /// The code.
     pub code: &'a str,
     /// Who says so, where the provider tells.
     pub issuer: Option<&'a str>,

@@ -81,9 +81,7 @@ pub struct Recognised {
 /// That a project is shared with a user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share {
-    /// The project.
     pub project: String,
-    /// The user.
     pub user: UserId,
 }
 
@@ -156,7 +154,6 @@ pub trait PeopleStore: Send + Sync {
     async fn invitations(&self) -> Result<Vec<InvitationInfo>, PeopleError>;
     /// Takes an invitation back.
     async fn withdraw_invitation(&self, by: &UserId, id: &str) -> Result<(), PeopleError>;
-    /// An invitation that is open.
     async fn open_invitation(
         &self,
         invitation: &SecretHash,
@@ -214,9 +211,7 @@ pub trait PeopleStore: Send + Sync {
     ) -> Result<Option<Vec<BudgetBalance>>, PeopleError> {
         Ok(None)
     }
-    /// Sets a budget.
     async fn set_budget(&self, by: &UserId, budget: DayBudget) -> Result<(), PeopleError>;
-    /// Removes a budget.
     async fn remove_budget(&self, by: &UserId, scope: &BudgetScope) -> Result<(), PeopleError>;
 
     /// Keeps a sealed key in place of an earlier one.
@@ -235,7 +230,6 @@ pub trait PeopleStore: Send + Sync {
         from: &Sealed,
         to: Sealed,
     ) -> Result<bool, PeopleError>;
-    /// Removes a key.
     async fn remove_key(&self, owner: &KeyOwner) -> Result<(), PeopleError>;
 
     /// Notes something that no other method does. Its time is the clock's that decides.

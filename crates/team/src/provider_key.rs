@@ -14,7 +14,6 @@ const LONGEST_PROVIDER: usize = 64;
 /// Whose key it is, for which provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyOwner {
-    /// The user.
     pub user: UserId,
     /// The provider's name.
     pub provider: String,

@@ -8,7 +8,6 @@ use crate::{AuditEntry, Spending, UserId};
 pub struct RemovedSession {
     /// Its id.
     pub session: String,
-    /// Its project.
     pub project: String,
     /// The user that began it, if it is known.
     pub owner: Option<UserId>,
@@ -23,7 +22,6 @@ pub struct RemovedSession {
 /// What a session had spent when it was deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemovedSpending {
-    /// The session.
     pub session: String,
     /// What it had spent on the day of its deletion, where and by whom.
     pub spending: Spending,

@@ -50,7 +50,6 @@ pub struct Identity {
     pub subject: String,
 }
 
-/// A user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct User {
     /// The name for programs.

@@ -30,7 +30,6 @@ pub mod key {
     pub const MCP_VERSION: &str = "mcp.protocol.version";
     /// The id of a request over MCP, as its sender gave it.
     pub const REQUEST_ID: &str = "jsonrpc.request.id";
-    /// The model.
     pub const REQUEST_MODEL: &str = "gen_ai.request.model";
     /// Why the answer ended.
     pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
@@ -38,11 +37,9 @@ pub mod key {
     pub const TOKEN_TYPE: &str = "gen_ai.token.type";
     /// The arguments of a call; content.
     pub const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
-    /// The id of a call.
     pub const TOOL_CALL_ID: &str = "gen_ai.tool.call.id";
     /// What a call answered; content.
     pub const TOOL_RESULT: &str = "gen_ai.tool.call.result";
-    /// The tool.
     pub const TOOL_NAME: &str = "gen_ai.tool.name";
     /// Always `function`: the tools run here.
     pub const TOOL_TYPE: &str = "gen_ai.tool.type";
@@ -87,7 +84,6 @@ pub mod operation {
 
 /// Methods of MCP, with which the names of spans begin that other programs ask for.
 pub mod method {
-    /// One call of a tool.
     pub const TOOLS_CALL: &str = "tools/call";
 }
 

@@ -64,7 +64,6 @@ impl ExportSettings {
 pub struct Resource {
     /// Its name.
     pub service: String,
-    /// Its version.
     pub version: String,
     /// Which of several processes it is.
     pub instance: Option<String>,
@@ -95,7 +94,6 @@ pub struct ExportStatus {
     pub sent: u64,
     /// Spans that were lost: no room in the queue, refused, or the server was not to be reached.
     pub dropped: u64,
-    /// Requests that failed.
     pub failed_requests: u64,
 }
 

@@ -41,7 +41,6 @@ pub struct Folded {
 pub struct TokenUse {
     /// Who serves it.
     pub provider: String,
-    /// The model.
     pub model: String,
     /// How many.
     pub usage: Usage,

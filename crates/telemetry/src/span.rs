@@ -124,16 +124,13 @@ pub enum SpanStatus {
     Error,
 }
 
-/// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttributeValue {
-    /// A text.
     Text(String),
     /// Several texts.
     Texts(Vec<String>),
     /// A whole number.
     Whole(i64),
-    /// A number.
     Number(f64),
     /// Yes or no.
     Flag(bool),

@@ -41,7 +41,6 @@ pub(crate) use text_layout::wrapped;
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const NONE: KeyModifiers = KeyModifiers::NONE;
 
-/// The input box.
 #[derive(Debug, Default)]
 pub struct InputBox {
     buffer: EditBuffer,

@@ -250,7 +250,6 @@ impl PostgresDatabase {
         &self.url
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }

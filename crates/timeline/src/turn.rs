@@ -13,7 +13,6 @@ use protocol::milliseconds_between;
 /// A call that the user or the policy denied, or whose changes they did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Denied {
-    /// The call.
     pub call_id: String,
     /// What the model was told.
     pub reason: String,

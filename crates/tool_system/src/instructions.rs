@@ -23,7 +23,6 @@ const ROOT_NAMES: [&str; 3] = [".github/copilot-instructions.md", ".cursorrules"
 const USER_NAME: &str = "AGENTS.md";
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A file with instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionFile {
     /// The path from the project root, or as the user knows it.

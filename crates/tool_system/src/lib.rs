@@ -47,6 +47,7 @@ pub use activity::{ActivityStream, Subscription};
 pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled, TextSearch};
 pub use approval_gate::{Approved, Asker};
 pub use approver::{ApproveAll, Approver, RefuseAll, Revocation, RuleKeeper};
+pub use argument_problems::misfit;
 pub use arguments::{ToolArguments, Whole};
 pub use caller::Caller;
 pub use category::Category;
@@ -77,7 +78,7 @@ pub use tool::{Outcome, Proposed, TakesBack, Tool};
 pub use validator::ToolValidator;
 pub use web::{
     AskedSearch, Recency, SearchFormat, SearchHit, SearchKind, SearchProvider, SearchQuestion,
-    SearchServer, WebAccess, WebOptions, web_page_text,
+    SearchServer, WebAccess, WebOptions,
 };
 pub use workspace::EntrySummary;
 

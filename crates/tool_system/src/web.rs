@@ -13,7 +13,6 @@ mod rate_limit;
 mod search;
 
 pub use access::{WebAccess, WebOptions};
-pub use page::web_page_text;
 pub use search::{
     AskedSearch, Recency, SearchFormat, SearchHit, SearchKind, SearchProvider, SearchQuestion,
     SearchServer,

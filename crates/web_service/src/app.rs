@@ -312,7 +312,7 @@ impl WebApp {
         {
             match client.hub.user() {
                 Some(user) => notes.is_by(user.id().as_str()),
-                None => notes.is_by(caller.person()),
+                None => notes.is_by(caller.shown_user()),
             }
         }
         Ok((client, self.read_body(parts, body, body_limit).await?))

@@ -179,7 +179,7 @@ impl KnownClient {
     }
 
     /// Who it is, for the log: nothing that is secret.
-    pub fn person(&self) -> &'static str {
+    pub fn shown_user(&self) -> &'static str {
         match self.by {
             Proof::Token => "token",
             Proof::Cookie => "browser",

@@ -18,7 +18,6 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
 use crate::credentials::{AccessScope, Credentials, KnownClient, Proof};
 
-/// The name of the cookie.
 pub const COOKIE_NAME: &str = "toolkiln";
 /// The name of a team's cookie behind TLS: browsers let no page of a neighbouring host set it.
 const HOST_COOKIE: &str = "__Host-toolkiln";
@@ -97,7 +96,6 @@ pub enum Need {
     Nothing,
     /// To be logged in.
     Login,
-    /// To have this scope.
     Scope(AccessScope),
 }
 
@@ -132,11 +130,9 @@ impl Refusal {
 /// The parts of a request that are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestParts<'a> {
-    /// Its method.
     pub method: &'a Method,
     /// Its target. What stands in the query is never a credential.
     pub uri: &'a Uri,
-    /// Its headers.
     pub headers: &'a HeaderMap,
 }
 

@@ -208,7 +208,6 @@ impl SessionHub {
         checks
     }
 
-    /// The projects.
     pub fn projects(&self) -> &[Arc<ServedProject>] {
         &self.projects
     }

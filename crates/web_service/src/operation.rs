@@ -1,6 +1,6 @@
 //! What those need who run the service: whether it is well, what it does, and that it does not do too much.
 //!
-//! `/healthz` and `/readyz` answer anybody, and say nothing that anybody may not know. `/metrics` answers clients that
+//! `/healthz` and `/readyz` answer every client, and say nothing that is secret. `/metrics` answers clients that
 //! are logged in and, unless there is a proxy before the service, programs of this machine. None of the three is ever
 //! turned away for want of room.
 
@@ -34,7 +34,6 @@ pub struct TelemetryCounts {
     pub sent: u64,
     /// Spans that were lost.
     pub dropped: u64,
-    /// Requests that failed.
     pub failed_requests: u64,
 }
 

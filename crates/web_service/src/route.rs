@@ -22,7 +22,7 @@ use crate::view::HubView;
 
 /// Bytes of the body of an ordinary request.
 const USUAL_BODY: usize = 1024 * 1024;
-/// Bytes of a body that anybody may send: no more than a code or a token.
+/// Bytes of a body that is sent without a login: no more than a code or a token.
 const BODY_WITHOUT_LOGIN: usize = 4 * 1024;
 
 /// No query, or no body.
@@ -39,11 +39,8 @@ pub struct Request<Q, B> {
     pub caller: Option<KnownClient>,
     /// The parts of the path by name.
     pub path: HashMap<String, String>,
-    /// The query.
     pub query: Q,
-    /// The body.
     pub body: B,
-    /// The headers.
     pub headers: HeaderMap,
 }
 
@@ -76,7 +73,6 @@ pub(crate) struct RawRequest {
     pub(crate) body: Bytes,
 }
 
-/// An answer.
 pub struct RouteAnswer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,

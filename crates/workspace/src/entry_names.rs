@@ -1,4 +1,5 @@
-//! The entries of one directory, read through its descriptor without an allocation per entry.
+//! The entries of one directory, read through its descriptor without an allocation per entry. "Without an
+//! index, of ripgrep's time" of `cargo xtask bench search` walks through it.
 
 use std::ffi::CStr;
 use std::ops::Range;

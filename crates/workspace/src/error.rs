@@ -28,7 +28,6 @@ pub enum Escape {
 /// A failed operation on the project's files. `path` is the path as text, relative to the root
 /// where it could be understood.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "fields are named after what they hold")]
 pub enum Error {
     /// The path does not stay inside the project.
     #[error("{path} {how}")]

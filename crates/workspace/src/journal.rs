@@ -55,7 +55,7 @@ use commit::Commit;
 use dirs::Dirs;
 use entry::{Header, JournalStep, Loaded};
 use frame::Stage;
-use plan::{ChangePlan, Planner};
+use plan::{JournalPlan, Planner};
 use prepare::{Prepare, remove_replaced};
 use prune::Tail;
 use rewind::Rewind;
@@ -209,7 +209,7 @@ impl Journal {
                 max_bytes: self.options.max_bytes,
                 role: purpose.role,
                 stem,
-                plan: ChangePlan::default(),
+                plan: JournalPlan::default(),
                 returning: self.returning(set, purpose.undoes),
             };
             planner.check(set)
@@ -221,7 +221,7 @@ impl Journal {
         &self,
         purpose: Purpose<'_>,
         taking: Taking,
-        plan: impl FnOnce(&Dirs<'_>, TempStem) -> Result<ChangePlan<'s>, Error>,
+        plan: impl FnOnce(&Dirs<'_>, TempStem) -> Result<JournalPlan<'s>, Error>,
     ) -> Result<Applied, Error> {
         let journal = |errno| self.store.failed(errno);
         // The numbers inside are valid whatever a panicking thread did.
@@ -261,7 +261,7 @@ impl Journal {
     fn perform(
         &self,
         id: EntryId,
-        plan: &mut ChangePlan<'_>,
+        plan: &mut JournalPlan<'_>,
         header: &Header,
         (dirs, taking): (&Dirs<'_>, Taking),
         tail: Option<Tail>,
@@ -310,7 +310,7 @@ impl Journal {
     }
 }
 
-fn header(plan: &ChangePlan<'_>, purpose: Purpose<'_>) -> Header {
+fn header(plan: &JournalPlan<'_>, purpose: Purpose<'_>) -> Header {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let mut paths = Vec::with_capacity(plan.planned.len());
     let mut temps = Vec::with_capacity(plan.planned.len());

@@ -29,7 +29,6 @@ pub struct LineWindow {
     pub max_line_bytes: usize,
 }
 
-/// One line of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowLine {
     /// Its number; the first line of a file is 1.

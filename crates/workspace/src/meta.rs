@@ -15,7 +15,6 @@ pub enum EntryKind {
     /// A regular file.
     #[strum(to_string = "a regular file")]
     File,
-    /// A directory.
     #[strum(to_string = "a directory")]
     Directory,
     /// A symbolic link, whatever it points to.

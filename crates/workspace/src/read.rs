@@ -15,7 +15,6 @@ pub(crate) const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).uni
 /// A regular file that is open for reading, with what was known of it when it was opened.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// The file itself.
     pub file: File,
     /// What the system said about the opened descriptor.
     pub meta: EntryMeta,

@@ -108,7 +108,6 @@ impl RelPath {
         Path::new(OsStr::from_bytes(bytes))
     }
 
-    /// Whether this is the root.
     pub fn is_root(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// Makes the project, with its dependencies and a repository, as it was before anybody worked in it.
+    /// Makes the project, with its dependencies and a repository, as it was before any work in it.
     pub(super) fn make(self, house: &House) -> Result<Place> {
         let cache = house.cache("confined");
         let root = match self {

@@ -21,7 +21,7 @@ use tool_system::Approver as _;
 use super::{RemoteSent, Service, ServiceFailure};
 use crate::output;
 
-/// The service tells something at least every ten seconds. After so long the connection is dead.
+/// The service sends something at least every ten seconds. After so long the connection is dead.
 const SILENCE: Duration = Duration::from_secs(25);
 /// How long to wait before it is tried again, at first and at most.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -336,7 +336,7 @@ impl Follower {
 
 fn parsed<T: DeserializeOwned>(event: &SseEvent) -> anyhow::Result<T> {
     let parsed = serde_json::from_str(&event.data);
-    parsed.context("the service tells something that this version of Toolkiln does not understand")
+    parsed.context("the service sent something that this version of Toolkiln does not understand")
 }
 
 impl Drop for Follower {

@@ -18,7 +18,7 @@ use session::{Model, Session, SessionParts};
 use tool_system::policy::{ApprovalMode, Policy};
 use tool_system::{OnDemand, ProjectTools, Vocabulary};
 
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 use crate::chat::slash_commands::INIT_REQUEST;
 use crate::commands::setup;
 use crate::config::{Config, EditorWritesSetting, FlagLayer, Keys};
@@ -53,7 +53,7 @@ const WIDTH: usize = 80;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AcpArgs {
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     /// What needs approval where no rule decides: strict, workspace or read-only
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<ApprovalMode>,
@@ -149,7 +149,7 @@ impl EditorHost for ConfiguredHost {
     }
 
     fn usual_root(&self) -> Option<PathBuf> {
-        let Scope { root, .. } = self.settings.scope(self.settings.root.clone()).ok()?;
+        let ProjectArgs { root, .. } = self.settings.scope(self.settings.root.clone()).ok()?;
         std::path::absolute(root?).ok()
     }
 
@@ -161,10 +161,10 @@ impl EditorHost for ConfiguredHost {
 
 impl HostSettings {
     /// The project at `root`, or in the present directory, unless that is too large.
-    fn scope(&self, root: Option<PathBuf>) -> anyhow::Result<Scope> {
-        let scope = Scope { root, vocabulary: self.vocabulary, role: self.role.clone() };
+    fn scope(&self, root: Option<PathBuf>) -> anyhow::Result<ProjectArgs> {
+        let scope = ProjectArgs { root, vocabulary: self.vocabulary, role: self.role.clone() };
         let root = project_root::checked(&scope)?;
-        Ok(Scope { root: Some(root), ..scope })
+        Ok(ProjectArgs { root: Some(root), ..scope })
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tool_system::Limits;
 
-use crate::args::{ApprovalArgs, Scope};
+use crate::args::{ApprovalArgs, ProjectArgs};
 use crate::output;
 use crate::project::{Lifetime, Project, project_root};
 
@@ -34,7 +34,7 @@ pub(crate) struct CallArgs {
     #[arg(default_value = "{}")]
     pub(crate) json: String,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     /// The shape of the result: flat, tagged, block or bare; the vocabulary's own if left out
     #[arg(long)]
     pub(crate) view: Option<View>,
@@ -68,7 +68,7 @@ pub(crate) enum Form {
 pub(crate) fn execute(
     tool: String,
     arguments: Map<String, Value>,
-    scope: &Scope,
+    scope: &ProjectArgs,
     approval: &ApprovalArgs,
     form: Form,
 ) -> anyhow::Result<ExitCode> {

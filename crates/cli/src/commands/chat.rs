@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 use crate::attach;
 use crate::chat::Chat;
 use crate::{output, telemetry};
@@ -31,7 +31,7 @@ pub(crate) struct ChatArgs {
     #[arg(skip)]
     pub(crate) picks: bool,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]

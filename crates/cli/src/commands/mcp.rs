@@ -10,7 +10,7 @@ use std::sync::Arc;
 use clap::Args;
 use mcp::{ApproverChoice, ServerParts, host_limits};
 
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 use crate::commands::web::{self, OperationArgs, WebArgs};
 use crate::project::{Lifetime, Project, project_root};
 use crate::shown_project::ShownProject;
@@ -36,7 +36,7 @@ pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ServersCommand>,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     /// Serve over HTTP at 127.0.0.1, with a page where questions are answered
     #[arg(long)]
     pub(crate) http: bool,

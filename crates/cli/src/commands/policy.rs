@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::call;
-use crate::args::{ApprovalArgs, Scope};
+use crate::args::{ApprovalArgs, ProjectArgs};
 use crate::output;
 use crate::project::{Lifetime, Project};
 
@@ -57,7 +57,7 @@ pub(crate) struct PolicyExplainArgs {
     #[arg(default_value = "{}")]
     pub(crate) json: String,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
 }

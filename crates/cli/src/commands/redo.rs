@@ -7,7 +7,7 @@ use serde_json::Map;
 use tool_system::extensions::management::redo;
 
 use super::call;
-use crate::args::{ApprovalArgs, Scope};
+use crate::args::{ApprovalArgs, ProjectArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +17,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RedoArgs {
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::chat::{self, ChatArgs};
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct ResumeArgs {
     #[arg(value_name = "ID")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]

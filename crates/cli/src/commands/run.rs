@@ -15,7 +15,7 @@ use timeline::TurnTally;
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 use crate::attach::{self, AttachedRun};
 use crate::chat::attachments::with_mentioned;
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
@@ -58,7 +58,7 @@ pub(crate) struct RunArgs {
     #[arg(conflicts_with_all = attach::SETTLED_THERE)]
     pub(crate) attach: Option<String>,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
     #[command(flatten)]

@@ -20,7 +20,7 @@ use web_service::{
 };
 
 use super::web::{OperationArgs, ServedRoot};
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 use crate::environment::Environment;
 use crate::interrupt::StopSignal;
 use crate::project::Project;
@@ -228,7 +228,7 @@ async fn served_project(
         bail!("two projects are called {}", named.name);
     }
     let (vocabulary, role) = (args.vocabulary, args.role.clone());
-    let scope = Scope { root: Some(named.root.clone()), vocabulary, role };
+    let scope = ProjectArgs { root: Some(named.root.clone()), vocabulary, role };
     let worktrees = args.worktrees.then(|| {
         let (approval, flags) = (args.approval.clone(), args.model.layer());
         let home = format!("{} of {}", named.name, database.place());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use session::tool_spec;
 use tool_system::{Approval, Category, ListedTool};
 
-use crate::args::Scope;
+use crate::args::ProjectArgs;
 use crate::project::Project;
 use crate::{custom_tools, output};
 
@@ -32,7 +32,7 @@ pub(crate) struct ToolsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ToolsCommand>,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     /// How to show them
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: ToolsFormat,

@@ -7,7 +7,7 @@ use serde_json::Map;
 use tool_system::extensions::management::undo;
 
 use super::call;
-use crate::args::{ApprovalArgs, Scope};
+use crate::args::{ApprovalArgs, ProjectArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct UndoArgs {
     /// The id of the change; the last one if left out
     pub(crate) change: Option<String>,
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
 }

@@ -29,7 +29,7 @@ use web_service::{
 };
 use workspace::{Ownership, StateDir, Workspace, keep_private};
 
-use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, ProjectArgs};
 use crate::chat::live_parts::mention_source::MentionSource;
 use crate::chat::slash_commands::{OfferedCommand, is_command, offered};
 use crate::config::Keys;
@@ -66,7 +66,7 @@ const MAX_SECRETS: u64 = 64 * 1024;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WebArgs {
     #[command(flatten)]
-    pub(crate) scope: Scope,
+    pub(crate) scope: ProjectArgs,
     /// Another project to serve; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) also: Vec<PathBuf>,
@@ -205,7 +205,7 @@ pub(crate) struct ServedRoot<'a> {
     pub(crate) store: Option<Arc<dyn Store>>,
     /// Makes a directory for each session; all work in the project's own if there is none.
     pub(crate) worktrees: Option<SessionWorktrees>,
-    pub(crate) scope: &'a Scope,
+    pub(crate) scope: &'a ProjectArgs,
     pub(crate) approval: &'a ApprovalArgs,
 }
 
@@ -213,7 +213,7 @@ impl ServedRoot<'_> {
     /// The project beside others that are served.
     pub(crate) async fn served(self, others: &[ServedProject]) -> anyhow::Result<ServedProject> {
         let Self { root, project, name, store, worktrees, scope, approval } = self;
-        let scope = Scope { root: Some(root), ..scope.clone() };
+        let scope = ProjectArgs { root: Some(root), ..scope.clone() };
         let caller = project.caller(&scope, approval)?;
         let tools = project.tools(&scope, approval, Lifetime::Stays)?;
         let chosen =

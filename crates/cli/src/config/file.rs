@@ -12,7 +12,7 @@ use tool_system::policy::ProjectPolicyTable;
 
 use super::narrowing::{Narrowing, of_project};
 use super::schema::{Named, Schema, closest, join};
-use super::settings::Settings;
+use super::settings::ConfigSettings;
 
 /// Who wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl<'t> FileReader<'t> {
         };
         let checked = match narrow {
             Some(Narrowing::AddRules) => check::<NarrowingRules>(&key, value),
-            _ => check::<Settings>(&key, value),
+            _ => check::<ConfigSettings>(&key, value),
         };
         let line = self.place(start).0;
         match checked.and_then(|()| Value::deserialize(value.clone().into_deserializer())) {

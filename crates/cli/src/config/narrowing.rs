@@ -55,7 +55,7 @@ fn why_not(key: &str) -> &'static str {
             "a project cannot start programs; it can name servers in .mcp.json, for you to trust"
         }
         Some("editor") => "a project cannot decide how your editor is used",
-        Some("telemetry") => "a project cannot choose where your sessions are told of",
+        Some("telemetry") => "a project cannot choose where telemetry is sent",
         Some("terminal") => "a project cannot decide how your terminal behaves",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "a project must not widen what you allow",

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
 
-use super::settings::Settings;
+use super::settings::ConfigSettings;
 
 /// Names that are less alike than this are not suggested.
 const SIMILAR: f64 = 0.8;
@@ -25,7 +25,7 @@ pub(super) enum Named {
 impl Schema {
     pub(super) fn new() -> Self {
         let mut schema = Self { keys: Vec::new(), sections: Vec::new() };
-        if let Ok(Json::Object(defaults)) = serde_json::to_value(Settings::default()) {
+        if let Ok(Json::Object(defaults)) = serde_json::to_value(ConfigSettings::default()) {
             schema.add("", &defaults);
         }
         schema
@@ -154,10 +154,10 @@ mod tests {
     fn the_defaults_are_read_back_as_they_were() {
         let given = Schema::new().into_keys();
         let values = given.iter().filter_map(|(key, value)| Some((key.as_str(), value.clone()?)));
-        let settings: Settings = nested(values).try_into().unwrap();
+        let settings: ConfigSettings = nested(values).try_into().unwrap();
         assert_eq!(
             serde_json::to_value(settings).unwrap(),
-            serde_json::to_value(Settings::default()).unwrap()
+            serde_json::to_value(ConfigSettings::default()).unwrap()
         );
     }
 }

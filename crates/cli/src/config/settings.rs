@@ -23,7 +23,7 @@ const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(50).unwrap();
 /// Everything that a configuration file can say.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Settings {
+pub(crate) struct ConfigSettings {
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
     pub(crate) tools: ToolsConfig,

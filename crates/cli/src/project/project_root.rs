@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::args::Scope;
+use crate::args::ProjectArgs;
 use crate::environment;
 
 /// Directories that hold a whole system or many projects.
@@ -46,11 +46,11 @@ const TOO_LARGE: [&str; 33] = [
 ];
 
 /// The project's directory: the one that is named, or else the present one unless it is too large.
-pub(crate) fn checked(scope: &Scope) -> anyhow::Result<PathBuf> {
+pub(crate) fn checked(scope: &ProjectArgs) -> anyhow::Result<PathBuf> {
     if let Some(root) = &scope.root {
         return Ok(root.clone());
     }
-    let here = env::current_dir().context("the present directory cannot be told")?;
+    let here = env::current_dir().context("the current directory cannot be read")?;
     match too_large(&here, environment::home_dir().as_deref()) {
         None => Ok(here),
         Some(what) => bail!(

@@ -5,16 +5,14 @@ use serde_json::{Map, Value};
 use session::Session;
 use timeline::duration;
 use tokio_util::sync::CancellationToken;
+use tool_system::extensions::execution::job;
 
 use super::text_table::table;
-
-/// The tool that starts and lists them.
-const TOOL: &str = "job";
 
 /// The jobs of a session as a table, as of `now`: milliseconds since 1970, UTC.
 pub(crate) async fn job_list(session: &Session, now: i64) -> anyhow::Result<String> {
     let arguments = Map::from_iter([("action".to_owned(), Value::from("list"))]);
-    let call = ToolCall::new("chat_jobs", TOOL, arguments);
+    let call = ToolCall::new("chat_jobs", job::NAME, arguments);
     let listed = session.executor().execute_tool(&call, &CancellationToken::new()).await;
     let listed = listed.map_err(|error| anyhow::anyhow!(error.full_message()))?;
     let log = session.parts().store.load(session.id()).await?;
@@ -59,7 +57,7 @@ fn started(entries: &[LogEntry], id: &str) -> Option<i64> {
             _ => None,
         });
         calls.next().is_some_and(|call| {
-            call.name == TOOL
+            call.name == job::NAME
                 && call.arguments.get("action").is_some_and(|action| action == "start")
         })
     };
@@ -83,7 +81,7 @@ mod tests {
     fn job(action: &str, call_id: &str, at: i64) -> [LogEntry; 2] {
         let arguments = Map::from_iter([("action".to_owned(), Value::from(action))]);
         let answer = ModelAnswer {
-            content: vec![Content::ToolUse(ToolCall::new(call_id, TOOL, arguments))],
+            content: vec![Content::ToolUse(ToolCall::new(call_id, job::NAME, arguments))],
             broken: Vec::new(),
             stop: StopReason::ToolUse,
             usage: Usage::default(),

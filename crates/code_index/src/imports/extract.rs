@@ -54,7 +54,6 @@ pub(crate) struct DeclaredModule {
     pub(super) name: String,
     /// The inline modules around it, outermost first.
     pub(super) scope: Vec<String>,
-    /// The `#[path]` it has.
     pub(super) path: Option<String>,
     /// Whether its content stands right there.
     pub(super) inline: bool,

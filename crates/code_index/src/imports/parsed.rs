@@ -1,4 +1,5 @@
-//! What is known about files once they were parsed, within a question and across questions.
+//! What is known about files once they were parsed, within a question and across questions. It is for `find_importers`
+//! and `impact`, which meet the same files again with every question; no bench has a target for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

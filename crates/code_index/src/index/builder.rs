@@ -26,7 +26,6 @@ pub struct IndexBuilder<'s> {
     batches: AtomicUsize,
 }
 
-/// A file of the index.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexedFile<'a> {
     /// Its path, as `RelPath::as_bytes` gives it.

@@ -28,7 +28,6 @@ const PIECE: usize = 512;
 pub struct Built {
     /// Files in the index.
     pub files: u64,
-    /// Bytes of text in it.
     pub text_bytes: u64,
     /// Its own size.
     pub bytes: u64,

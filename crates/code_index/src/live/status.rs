@@ -33,9 +33,7 @@ pub struct IndexStatus {
 /// What an index says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFacts {
-    /// Files in it.
     pub files: u64,
-    /// Bytes of text in it.
     pub text_bytes: u64,
     /// Its own size in bytes.
     pub bytes: u64,

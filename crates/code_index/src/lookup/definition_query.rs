@@ -11,7 +11,6 @@ use crate::symbols::SymbolKind;
 /// What to look for.
 #[derive(Debug, Clone)]
 pub struct DefinitionQuery {
-    /// The name.
     pub name: SymbolName,
     /// Only definitions of this type.
     pub only: Option<DefinitionType>,

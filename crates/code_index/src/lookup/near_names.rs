@@ -18,7 +18,6 @@ const MAX_KEPT: usize = 200;
 /// A name that resembles the one asked for, and where it is probably defined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearName {
-    /// The name.
     pub name: String,
     /// A file in which it is probably defined.
     pub path: RelPath,

@@ -18,7 +18,6 @@ pub struct Snippet {
     pub best: u64,
     /// The number of the first line, from 1.
     pub first: u64,
-    /// The lines.
     pub lines: Vec<String>,
     /// The function or type around the best line, if it is in one.
     pub within: Option<Enclosing>,

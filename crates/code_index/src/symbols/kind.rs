@@ -1,6 +1,5 @@
 //! What a symbol can be, and which kinds a query for a definition means first.
 
-/// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SymbolKind {
     /// A function that belongs to no type.
@@ -9,9 +8,7 @@ pub enum SymbolKind {
     Method,
     /// A class, a record of C# or Java included.
     Class,
-    /// A struct.
     Struct,
-    /// A union.
     Union,
     /// An enumeration.
     Enum,
@@ -19,17 +16,14 @@ pub enum SymbolKind {
     Variant,
     /// An interface, a Java annotation type included.
     Interface,
-    /// A trait.
     Trait,
     /// Another name for a type, a C# delegate included.
     TypeAlias,
-    /// A constant.
     Constant,
     /// A static of Rust.
     Static,
     /// A variable outside of functions.
     Variable,
-    /// A macro.
     Macro,
     /// A module, namespace or package.
     Module,

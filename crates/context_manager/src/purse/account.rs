@@ -19,7 +19,7 @@ pub(crate) const CAUTION: u64 = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OpeningBalance {
     pub(crate) spent: Spent,
-    pub(crate) limits: Limits,
+    pub(crate) limits: PurseLimits,
     /// The user has just asked to go on: one request is sent in any case.
     pub(crate) granted: bool,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Spent {
 
 /// Where to stop, in the same units as [`Spent`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits {
+pub(crate) struct PurseLimits {
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
     pub(crate) rounds: Option<u32>,
@@ -110,7 +110,7 @@ pub(crate) enum AccountRefusal {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     spent: Spent,
-    limits: Limits,
+    limits: PurseLimits,
     held: Hold,
     under_way: u32,
     granted: bool,

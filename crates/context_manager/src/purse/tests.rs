@@ -13,14 +13,14 @@ fn need(input: u64, output: u32) -> RequestNeed {
     RequestNeed { purpose: Purpose::Turn, input, input_cost, output, prices: Some(PRICES) }
 }
 
-fn purse(limits: Limits, spent: Spent) -> Arc<Purse> {
+fn purse(limits: PurseLimits, spent: Spent) -> Arc<Purse> {
     let purse = Purse::new();
     purse.open(OpeningBalance { spent, limits, granted: false });
     purse
 }
 
 fn tokens(limit: u64) -> Arc<Purse> {
-    purse(Limits { tokens: Some(limit), ..Limits::default() }, Spent::default())
+    purse(PurseLimits { tokens: Some(limit), ..PurseLimits::default() }, Spent::default())
 }
 
 fn receipt(output: u64) -> Receipt {
@@ -40,15 +40,15 @@ fn answer_limit(purse: &Arc<Purse>, need: &RequestNeed) -> Option<u32> {
 fn an_answer_is_as_long_as_can_be_paid_and_not_asked_for_if_that_is_too_short() {
     let spent = Spent { tokens: 1_000, cost_usd: 1.0, rounds: 0 };
     let table = [
-        (Limits::default(), Some(8_000)),
-        (Limits { tokens: Some(20_000), ..Limits::default() }, Some(8_000)),
-        (Limits { tokens: Some(3_500), ..Limits::default() }, Some(500)),
-        (Limits { tokens: Some(3_256), ..Limits::default() }, Some(256)),
-        (Limits { tokens: Some(3_255), ..Limits::default() }, None),
-        (Limits { cost_usd: Some(1.012_055), ..Limits::default() }, Some(1_005)),
-        (Limits { cost_usd: Some(1.003), ..Limits::default() }, None),
-        (Limits { rounds: Some(1), ..Limits::default() }, Some(8_000)),
-        (Limits { rounds: Some(0), ..Limits::default() }, None),
+        (PurseLimits::default(), Some(8_000)),
+        (PurseLimits { tokens: Some(20_000), ..PurseLimits::default() }, Some(8_000)),
+        (PurseLimits { tokens: Some(3_500), ..PurseLimits::default() }, Some(500)),
+        (PurseLimits { tokens: Some(3_256), ..PurseLimits::default() }, Some(256)),
+        (PurseLimits { tokens: Some(3_255), ..PurseLimits::default() }, None),
+        (PurseLimits { cost_usd: Some(1.012_055), ..PurseLimits::default() }, Some(1_005)),
+        (PurseLimits { cost_usd: Some(1.003), ..PurseLimits::default() }, None),
+        (PurseLimits { rounds: Some(1), ..PurseLimits::default() }, Some(8_000)),
+        (PurseLimits { rounds: Some(0), ..PurseLimits::default() }, None),
     ];
     for (limits, expected) in table {
         assert_eq!(
@@ -77,7 +77,7 @@ fn what_has_run_out_has_run_out_for_all_who_share_it() {
 fn the_limit_of_a_sub_agent_is_its_own() {
     let session = tokens(100_000);
     let child = session.for_sub_agent();
-    let limits = Limits { tokens: Some(1_000), ..Limits::default() };
+    let limits = PurseLimits { tokens: Some(1_000), ..PurseLimits::default() };
     child.open(OpeningBalance { limits, ..OpeningBalance::default() });
     assert!(at_once(&child, &need(2_000, 500)).unwrap().is_err());
     assert!(child.ran_out().is_some() && session.ran_out().is_none());
@@ -120,7 +120,8 @@ fn beside_others_a_request_needs_room_for_the_most_that_all_of_them_can_take() {
 
 #[test]
 fn no_more_requests_are_under_way_than_rounds_are_left() {
-    let session = purse(Limits { rounds: Some(2), ..Limits::default() }, Spent::default());
+    let session =
+        purse(PurseLimits { rounds: Some(2), ..PurseLimits::default() }, Spent::default());
     let first = at_once(&session, &need(10, 500)).unwrap().unwrap();
     let second = at_once(&session, &need(10, 500)).unwrap().unwrap();
     assert!(at_once(&session, &need(10, 500)).is_none());
@@ -136,7 +137,7 @@ fn a_summary_that_cannot_be_paid_stops_no_turn_and_uses_no_grant() {
     let summary = RequestNeed { purpose: Purpose::Summary, ..need(2_000, 500) };
     assert!(at_once(&session, &summary).unwrap().is_err());
     assert_eq!(session.ran_out(), None);
-    let limits = Limits { tokens: Some(1_000), ..Limits::default() };
+    let limits = PurseLimits { tokens: Some(1_000), ..PurseLimits::default() };
     session.open(OpeningBalance { limits, granted: true, ..OpeningBalance::default() });
     assert!(at_once(&session, &summary).unwrap().is_err());
     assert_eq!(answer_limit(&session, &need(2_000, 500)), Some(256), "one request in any case");
@@ -174,7 +175,7 @@ async fn whoever_waits_can_be_cancelled() {
 #[tokio::test(start_paused = true)]
 async fn the_clock_stops_all_who_share_the_purse_at_the_deadline() {
     let wall_time = Some(Duration::from_secs(5));
-    let session = purse(Limits { wall_time, ..Limits::default() }, Spent::default());
+    let session = purse(PurseLimits { wall_time, ..PurseLimits::default() }, Spent::default());
     let child = session.for_sub_agent();
     let stop = CancellationToken::new();
     let _clock = session.watch(&stop);
@@ -189,12 +190,15 @@ async fn the_clock_stops_all_who_share_the_purse_at_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn that_the_time_is_up_is_seen_although_something_else_had_run_out() {
-    let limits =
-        Limits { tokens: Some(100), wall_time: Some(Duration::from_secs(5)), ..Limits::default() };
+    let limits = PurseLimits {
+        tokens: Some(100),
+        wall_time: Some(Duration::from_secs(5)),
+        ..PurseLimits::default()
+    };
     let session = purse(limits, Spent::default());
     let child = session.for_sub_agent();
     child.open(OpeningBalance {
-        limits: Limits { wall_time: None, ..limits },
+        limits: PurseLimits { wall_time: None, ..limits },
         ..OpeningBalance::default()
     });
     for purse in [&child, &session] {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::comment::{as_comment, explanation, lines_before};
 use super::{ReadFile, read};
-use crate::plan_run::{PlanResult, PlanRun, Stop};
+use crate::plan_run::{PlanResult, PlanRun, PlanStop};
 use crate::results::{below, indented};
 use crate::tools::{APPEND, CREATE, DELETE, EDIT_LINES, MOVE, RENAME, REPLACE, REWRITE};
 
@@ -34,7 +34,7 @@ fn insert<'a>(
     file: &ReadFile<'_>,
     after: usize,
     text: &str,
-) -> Result<&'a Value, Stop> {
+) -> Result<&'a Value, PlanStop> {
     let ReadFile { path, lines, .. } = file;
     let is_seen = lines.whole || after < lines.lines.len();
     if script.tools.can(EDIT_LINES) && is_seen {
@@ -55,10 +55,10 @@ fn rewrite<'a>(
     file: &ReadFile<'_>,
     content: String,
     description: String,
-) -> Result<&'a Value, Stop> {
+) -> Result<&'a Value, PlanStop> {
     let path = &file.path;
     if !file.lines.whole {
-        return Err(Stop::Answer(format!(
+        return Err(PlanStop::Answer(format!(
             "{path} is too long to be seen as a whole, and the tools of this session can only \
              rewrite it as a whole; nothing was changed."
         )));

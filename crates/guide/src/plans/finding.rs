@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::read;
-use crate::plan_run::{PlanResult, PlanRun, Stop};
+use crate::plan_run::{PlanResult, PlanRun, PlanStop};
 use crate::results::{
     FoundAt, MAX_ROWS, below, describe, found_in, indented, names_in, paths_in, text_of,
     without_notes,
@@ -69,7 +69,7 @@ pub(crate) fn definition(script: &mut PlanRun<'_>) -> PlanResult {
     Ok(format!("`{symbol}` {is_defined} in {path}:{line}:\n\n{excerpt}\n{also}"))
 }
 
-fn look_up<'a>(script: &mut PlanRun<'a>, symbol: &str) -> Result<&'a Value, Stop> {
+fn look_up<'a>(script: &mut PlanRun<'a>, symbol: &str) -> Result<&'a Value, PlanStop> {
     let say = format!("Looking up where `{symbol}` is defined.");
     script.ask(DEFINITION, &say, json!({"symbol": symbol}))
 }
@@ -90,7 +90,7 @@ fn search_text<'a>(
     say: &str,
     pattern: &str,
     within: Option<&str>,
-) -> Result<&'a Value, Stop> {
+) -> Result<&'a Value, PlanStop> {
     // `TODO` is a mark, `todo` is a word: capitals in a request are meant.
     let case = pattern.chars().any(char::is_uppercase).then_some(true);
     let arguments = json!({"pattern": pattern, "path": within, "case_sensitive": case});
@@ -164,7 +164,7 @@ pub(crate) fn users(script: &mut PlanRun<'_>) -> PlanResult {
     let target = module_of(script, symbol)?;
     let say = format!("Looking for the files that import {target}.");
     let found = match script.ask(IMPORTERS, &say, json!({"target": target})) {
-        Err(Stop::Answer(_)) => None,
+        Err(PlanStop::Answer(_)) => None,
         asked => Some(asked?).filter(|found| !found_in(&text_of(found)).is_empty()),
     };
     let Some(found) = found else {
@@ -175,7 +175,7 @@ pub(crate) fn users(script: &mut PlanRun<'_>) -> PlanResult {
 }
 
 /// The file whose importers are the users of `symbol`; the symbol itself if there is none.
-fn module_of(script: &mut PlanRun<'_>, symbol: &str) -> Result<String, Stop> {
+fn module_of(script: &mut PlanRun<'_>, symbol: &str) -> Result<String, PlanStop> {
     let is_path = symbol.contains('/') || symbol.contains("::") || symbol.contains('.');
     if is_path || !script.tools.can(DEFINITION) {
         return Ok(symbol.to_owned());

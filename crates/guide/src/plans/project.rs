@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{is_readme, read};
-use crate::plan_run::{PlanResult, PlanRun, Stop};
+use crate::plan_run::{PlanResult, PlanRun, PlanStop};
 use crate::results::{MAX_ROWS, indented, names_in, paths_in, text_of};
 use crate::tools::{FIND_FILES, LIST};
 
@@ -89,7 +89,7 @@ pub(crate) fn overview(script: &mut PlanRun<'_>) -> PlanResult {
 }
 
 /// The names in the project's root. Tools that cannot list find what is like `pattern`.
-fn root(script: &mut PlanRun<'_>, pattern: &str) -> Result<Vec<String>, Stop> {
+fn root(script: &mut PlanRun<'_>, pattern: &str) -> Result<Vec<String>, PlanStop> {
     let say = "Looking at what there is.";
     if script.tools.can(LIST) {
         let listed = script.ask(LIST, say, json!({"path": "."}))?;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan_run::{PlanRun, Stop};
+use crate::plan_run::{PlanRun, PlanStop};
 use crate::plans::respond;
 use crate::testing::tools_of;
 use crate::tools::Tools;
@@ -197,8 +197,10 @@ fn sentences_mean_what_they_say() {
         let steps = [].iter();
         let first =
             match (request.plan)(&mut PlanRun { tools: Tools(&tools), slots: &slots, steps }) {
-                Err(Stop::Call { name, .. }) => name,
-                Ok(text) | Err(Stop::Answer(text)) => text.split(' ').next().unwrap().to_owned(),
+                Err(PlanStop::Call { name, .. }) => name,
+                Ok(text) | Err(PlanStop::Answer(text)) => {
+                    text.split(' ').next().unwrap().to_owned()
+                }
             };
         let slots = slots.iter().map(|(name, text)| format!(" {name}={text}"));
         assert_eq!(format!("{first}{}", slots.collect::<String>()), expected, "{sentence}");
@@ -262,7 +264,7 @@ fn every_form_is_reached_and_has_the_slots_of_its_plan() {
             let sentence = sentence_of(form, with_optional);
             assert!(fit(form, &sentence_words(&sentence)).is_some(), "{form}: {sentence}");
             assert!(understand(&sentence).is_some(), "{form}: {sentence}");
-            if let Err(Stop::Call { arguments, .. }) = respond(&sentence, &tools, &[]) {
+            if let Err(PlanStop::Call { arguments, .. }) = respond(&sentence, &tools, &[]) {
                 let empty =
                     arguments.iter().find(|(name, value)| *value == "" && *name != "content");
                 assert_eq!(empty, None, "{form}: {sentence}");

@@ -107,7 +107,7 @@ async fn a_flood_of_news_is_dropped_and_the_answer_arrives() {
         }
     };
     assert_eq!(news, WAITING_NEWS);
-    assert!(matches!(reply, Reply::Result(value) if value == "done"));
+    assert!(matches!(reply, PeerReply::Result(value) if value == "done"));
 }
 
 #[tokio::test]
@@ -115,15 +115,15 @@ async fn a_message_that_is_too_large_ends_what_may_have_waited_for_it() {
     let (peer, _) = peer();
     let open = call(&peer);
     peer.take(Received::TooLong);
-    assert!(matches!(open.reply().await, Ok(Reply::TooLong)));
+    assert!(matches!(open.reply().await, Ok(PeerReply::TooLong)));
     let open = call(&peer);
     let many = format!(r#"{{"id":2,"result":[{}0]}}"#, "0,".repeat(500_000));
     say(&peer, &many);
-    assert!(matches!(open.reply().await, Ok(Reply::TooLong)));
+    assert!(matches!(open.reply().await, Ok(PeerReply::TooLong)));
     let open = call(&peer);
     let text = format!(r#"{{"id":3,"result":"{}\""}}"#, "[,".repeat(500_000));
     say(&peer, &text);
-    assert!(matches!(open.reply().await, Ok(Reply::Result(_))));
+    assert!(matches!(open.reply().await, Ok(PeerReply::Result(_))));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use protocol::{ErrorCode, ToolError, visible};
 
 use super::ForeignServer;
 use crate::http::NEEDS_LOGIN;
-use crate::peer::Reply;
+use crate::peer::PeerReply;
 
 /// The arguments are wrong.
 const INVALID_PARAMS: i64 = -32602;
@@ -57,11 +57,11 @@ impl ForeignServer {
             .suggest("Repeat the call: the user is shown what has changed.")
     }
 
-    pub(super) fn refused(&self, reply: Reply) -> ToolError {
+    pub(super) fn refused(&self, reply: PeerReply) -> ToolError {
         let name = &self.name;
         match reply {
-            Reply::Error { code: NEEDS_LOGIN, message, .. } => self.needs_login(&message),
-            Reply::Error { code, message, .. } => {
+            PeerReply::Error { code: NEEDS_LOGIN, message, .. } => self.needs_login(&message),
+            PeerReply::Error { code, message, .. } => {
                 let kind = match code {
                     INVALID_PARAMS => ErrorCode::InvalidArguments,
                     _ => ErrorCode::ExecutionError,

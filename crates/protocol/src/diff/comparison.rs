@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::common_runs::{CommonRun, runs_of_numbers};
-use super::file_text::{FileText, TextEncoding, is_binary};
+use super::file_text::{DiffEncoding, FileText, is_binary};
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
@@ -71,8 +71,8 @@ impl<'a> Comparison<'a> {
 }
 
 /// An empty text has the encoding of the other side.
-fn encoding_beside(bytes: &[u8], other: &[u8]) -> TextEncoding {
-    TextEncoding::of(if bytes.is_empty() { other } else { bytes })
+fn encoding_beside(bytes: &[u8], other: &[u8]) -> DiffEncoding {
+    DiffEncoding::of(if bytes.is_empty() { other } else { bytes })
 }
 
 /// The lines that differ, or `None` if there are too many to compare.

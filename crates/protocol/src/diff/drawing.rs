@@ -6,7 +6,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_text::{Ending, FileText, LineEndingStyle, TextEncoding};
+use super::file_text::{DiffEncoding, Ending, FileText, LineEndingStyle};
 use super::{DiffLine, LineKind};
 
 mod hazard;
@@ -138,7 +138,7 @@ impl<'a> Drawer<'a> {
             .iter()
             .all(|text| matches!(text.endings, None | Some(LineEndingStyle::CrLf)));
         let same_mark = old.byte_order_mark() == new.byte_order_mark();
-        let utf16 = new.encoding != TextEncoding::Utf8;
+        let utf16 = new.encoding != DiffEncoding::Utf8;
         Self {
             old,
             new,
@@ -170,11 +170,11 @@ impl<'a> Drawer<'a> {
     }
 }
 
-fn draw(bytes: &[u8], encoding: TextEncoding) -> Drawn {
+fn draw(bytes: &[u8], encoding: DiffEncoding) -> Drawn {
     let mut drawn = Drawn::default();
     let harmless = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
     match std::str::from_utf8(bytes) {
-        Ok(text) if encoding == TextEncoding::Utf8 && bytes.iter().all(harmless) => {
+        Ok(text) if encoding == DiffEncoding::Utf8 && bytes.iter().all(harmless) => {
             drawn.text = text.to_owned();
         }
         _ => drawn.glyphs(&decoded(bytes, encoding)),
@@ -182,7 +182,7 @@ fn draw(bytes: &[u8], encoding: TextEncoding) -> Drawn {
     drawn
 }
 
-fn decoded(bytes: &[u8], encoding: TextEncoding) -> Vec<Glyph> {
+fn decoded(bytes: &[u8], encoding: DiffEncoding) -> Vec<Glyph> {
     let Some(units) = encoding.units(bytes) else {
         let chunks = bytes.utf8_chunks().flat_map(|chunk| {
             let invalid = chunk.invalid().iter().copied().map(Glyph::Byte);
@@ -229,15 +229,15 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_shown_as_such() {
-        assert_eq!(draw(b"caf\xE9 \xC3\xA9", TextEncoding::Utf8).text, "caf\\xE9 é");
-        assert_eq!(draw(b"a\0\x00\xD8b", TextEncoding::Utf16Le).text, "a\\u{D800}\\x62");
-        assert_eq!(draw(b"\0a\x20\x2E", TextEncoding::Utf16Be).text, "a\\u{202E}");
+        assert_eq!(draw(b"caf\xE9 \xC3\xA9", DiffEncoding::Utf8).text, "caf\\xE9 é");
+        assert_eq!(draw(b"a\0\x00\xD8b", DiffEncoding::Utf16Le).text, "a\\u{D800}\\x62");
+        assert_eq!(draw(b"\0a\x20\x2E", DiffEncoding::Utf16Be).text, "a\\u{202E}");
     }
 
     proptest! {
         #[test]
         fn drawn_text_holds_no_control_character(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            for encoding in [TextEncoding::Utf8, TextEncoding::Utf16Le, TextEncoding::Utf16Be] {
+            for encoding in [DiffEncoding::Utf8, DiffEncoding::Utf16Le, DiffEncoding::Utf16Be] {
                 let drawn = draw(&bytes, encoding);
                 prop_assert!(drawn.text.chars().all(|c| c == '\t' || !c.is_control()));
                 for mark in &drawn.marks {

@@ -28,7 +28,7 @@ pub enum LineEndingStyle {
 /// How bytes become characters. Everything that is not marked otherwise is taken for UTF-8; bytes
 /// that are not are shown as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TextEncoding {
+pub(super) enum DiffEncoding {
     Utf8,
     Utf16Le,
     Utf16Be,
@@ -38,37 +38,37 @@ pub(super) enum TextEncoding {
 #[derive(Debug)]
 pub(super) struct FileText<'a> {
     pub(super) bytes: &'a [u8],
-    pub(super) encoding: TextEncoding,
+    pub(super) encoding: DiffEncoding,
     lines: Vec<Range<usize>>,
     /// How the lines end, if any does.
     pub(super) endings: Option<LineEndingStyle>,
 }
 
-impl TextEncoding {
+impl DiffEncoding {
     /// The encoding that a byte order mark names.
     pub(super) fn of(bytes: &[u8]) -> Self {
         if bytes.starts_with(UTF32_LE_BOM) {
-            TextEncoding::Utf8
+            DiffEncoding::Utf8
         } else if bytes.starts_with(UTF16_LE_BOM) {
-            TextEncoding::Utf16Le
+            DiffEncoding::Utf16Le
         } else if bytes.starts_with(UTF16_BE_BOM) {
-            TextEncoding::Utf16Be
+            DiffEncoding::Utf16Be
         } else {
-            TextEncoding::Utf8
+            DiffEncoding::Utf8
         }
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            TextEncoding::Utf8 => "UTF-8",
-            TextEncoding::Utf16Le => "UTF-16LE",
-            TextEncoding::Utf16Be => "UTF-16BE",
+            DiffEncoding::Utf8 => "UTF-8",
+            DiffEncoding::Utf16Le => "UTF-16LE",
+            DiffEncoding::Utf16Be => "UTF-16BE",
         }
     }
 
     fn unit(self, bytes: [u8; 2]) -> u16 {
         match self {
-            TextEncoding::Utf16Be => u16::from_be_bytes(bytes),
+            DiffEncoding::Utf16Be => u16::from_be_bytes(bytes),
             _ => u16::from_le_bytes(bytes),
         }
     }
@@ -76,18 +76,18 @@ impl TextEncoding {
     /// The two-byte units of some bytes, if they come in such.
     pub(super) fn units(self, bytes: &[u8]) -> Option<Vec<u16>> {
         let pairs = bytes.chunks_exact(2).map(|pair| self.unit([pair[0], pair[1]]));
-        (self != TextEncoding::Utf8).then(|| pairs.collect())
+        (self != DiffEncoding::Utf8).then(|| pairs.collect())
     }
 }
 
 /// Whether the beginning of a file shows that it is not text.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
-    TextEncoding::of(bytes) == TextEncoding::Utf8 && head.contains(&0)
+    DiffEncoding::of(bytes) == DiffEncoding::Utf8 && head.contains(&0)
 }
 
 impl<'a> FileText<'a> {
-    pub(super) fn new(bytes: &'a [u8], encoding: TextEncoding) -> Self {
+    pub(super) fn new(bytes: &'a [u8], encoding: DiffEncoding) -> Self {
         let mut text = Self { bytes, encoding, lines: split(bytes, encoding), endings: None };
         text.endings = text.find_endings();
         text
@@ -113,7 +113,7 @@ impl<'a> FileText<'a> {
         let line = self.line(index);
         let strip = |text: &'a [u8], sign: u8| text.strip_suffix(&self.encoding.sign(sign)[..]);
         match self.encoding {
-            TextEncoding::Utf8 => match line {
+            DiffEncoding::Utf8 => match line {
                 [text @ .., b'\r', b'\n'] => (text, Ending::CrLf),
                 [text @ .., b'\n'] => (text, Ending::Lf),
                 text => (text, Ending::None),
@@ -131,9 +131,9 @@ impl<'a> FileText<'a> {
     /// The byte order mark at the beginning, empty if there is none.
     pub(super) fn byte_order_mark(&self) -> &'a [u8] {
         let length = match self.encoding {
-            TextEncoding::Utf8 if self.bytes.starts_with(UTF8_BOM) => UTF8_BOM.len(),
-            TextEncoding::Utf8 => 0,
-            encoding if TextEncoding::of(self.bytes) == encoding => UTF16_LE_BOM.len(),
+            DiffEncoding::Utf8 if self.bytes.starts_with(UTF8_BOM) => UTF8_BOM.len(),
+            DiffEncoding::Utf8 => 0,
+            encoding if DiffEncoding::of(self.bytes) == encoding => UTF16_LE_BOM.len(),
             _ => 0,
         };
         &self.bytes[..length]
@@ -164,19 +164,19 @@ pub(super) enum Ending {
     CrLf,
 }
 
-impl TextEncoding {
+impl DiffEncoding {
     /// An ASCII character in a two-byte encoding.
     fn sign(self, ascii: u8) -> [u8; 2] {
         match self {
-            TextEncoding::Utf16Be => [0, ascii],
+            DiffEncoding::Utf16Be => [0, ascii],
             _ => [ascii, 0],
         }
     }
 }
 
-fn split(bytes: &[u8], encoding: TextEncoding) -> Vec<Range<usize>> {
+fn split(bytes: &[u8], encoding: DiffEncoding) -> Vec<Range<usize>> {
     let ends: Vec<usize> = match encoding {
-        TextEncoding::Utf8 => memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect(),
+        DiffEncoding::Utf8 => memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect(),
         _ => {
             let feed = encoding.sign(b'\n');
             let pairs = bytes.chunks_exact(2).enumerate().filter(|(_, pair)| *pair == feed);
@@ -199,7 +199,7 @@ mod tests {
         let cases: [(&[u8], usize); 5] =
             [(b"", 0), (b"a", 1), (b"a\nb", 2), (b"a\r\n\n", 2), (utf16, 2)];
         for (bytes, count) in cases {
-            let text = FileText::new(bytes, TextEncoding::of(bytes));
+            let text = FileText::new(bytes, DiffEncoding::of(bytes));
             let joined: Vec<u8> = (0..text.len()).flat_map(|at| text.line(at).to_vec()).collect();
             assert_eq!(joined, bytes);
             assert_eq!(text.len(), count, "{bytes:?}");
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn endings_are_told_apart() {
-        let endings = |bytes| FileText::new(bytes, TextEncoding::Utf8).endings;
+        let endings = |bytes| FileText::new(bytes, DiffEncoding::Utf8).endings;
         assert_eq!(endings(b"a"), None);
         assert_eq!(endings(b"a\nb"), Some(LineEndingStyle::Lf));
         assert_eq!(endings(b"a\r\n"), Some(LineEndingStyle::CrLf));

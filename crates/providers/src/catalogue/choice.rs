@@ -17,7 +17,7 @@ pub struct ModelSelection {
 
 /// What is available on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct MachineFacts {
     /// The variables, or entries of the key file under the same names, that hold a key.
     pub keys: Vec<String>,
     /// The models that Ollama has on this machine; none if it does not answer.
@@ -88,7 +88,7 @@ fn names() -> String {
 pub fn choose(
     flags: &ModelSelection,
     config: &ModelSelection,
-    facts: &Facts,
+    facts: &MachineFacts,
 ) -> Result<Choice, ChoiceError> {
     let wanted = merged(flags, config);
     if let Some(name) = &wanted.provider {
@@ -144,7 +144,7 @@ fn merged(flags: &ModelSelection, config: &ModelSelection) -> ModelSelection {
 fn model_of(
     endpoint: &'static Endpoint,
     wanted: &ModelSelection,
-    facts: &Facts,
+    facts: &MachineFacts,
     why: String,
 ) -> Result<Choice, ChoiceError> {
     // Another address may belong to a proxy that has the key.
@@ -173,7 +173,7 @@ pub fn endpoint_at(url: &str) -> &'static Endpoint {
 }
 
 /// Who offers a model, as far as its name tells.
-fn endpoint_of(model: &str, facts: &Facts) -> Option<&'static Endpoint> {
+fn endpoint_of(model: &str, facts: &MachineFacts) -> Option<&'static Endpoint> {
     let loaded = facts
         .ollama
         .iter()
@@ -191,7 +191,7 @@ fn endpoint_of(model: &str, facts: &Facts) -> Option<&'static Endpoint> {
     }
 }
 
-impl Facts {
+impl MachineFacts {
     fn has(&self, variable: &str) -> bool {
         self.keys.iter().any(|key| key == variable)
     }
@@ -213,7 +213,7 @@ mod tests {
 
     fn chosen(flags: &str, config: &str, keys: &[&str], ollama: Option<&[&str]>) -> String {
         let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let facts = Facts { keys: owned(keys), ollama: ollama.map(owned) };
+        let facts = MachineFacts { keys: owned(keys), ollama: ollama.map(owned) };
         match choose(&wanted(flags), &wanted(config), &facts) {
             Ok(Choice::Model { endpoint, model, base_url, why }) => {
                 let own =

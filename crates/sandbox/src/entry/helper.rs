@@ -121,7 +121,7 @@ fn is_readable(fd: &OwnedFd) -> bool {
 /// What is the same for all commands, and the files of control groups to join.
 fn settle(channel: &Channel) -> Result<(Site, Vec<PathBuf>), EntryError> {
     let (settle, descriptors) = channel.receive::<Settle>().map_err(|error| {
-        EntryError::new(SandboxPart::Launch, "settling the helper", error.errno())
+        EntryError::new(SandboxPart::Launch, "setting up the helper", error.errno())
     })?;
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);

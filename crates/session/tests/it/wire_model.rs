@@ -38,7 +38,6 @@ struct State {
     announced: Vec<u64>,
 }
 
-/// A model on a wire.
 #[derive(Debug)]
 pub(crate) struct WireModel {
     format: WireFormat,

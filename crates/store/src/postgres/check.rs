@@ -8,7 +8,7 @@ use super::lease::claim;
 use super::manage::{REPLACING, insert_rows, inspection, note_gap, put_summary};
 use super::read::all_ids;
 use super::write::append;
-use crate::inspection::{Inspection, Problem};
+use crate::inspection::{Inspection, LogProblem};
 use crate::row::Row;
 use crate::summary::{Span, SummaryOfRows};
 use crate::{CheckMode, CheckReport, SessionId, StoreError};
@@ -29,7 +29,7 @@ pub(super) async fn check(
         let inspection = inspection(store, &id).await?;
         report.sessions += 1;
         report.entries += inspection.rows.len();
-        let needs_repair = inspection.problems.iter().any(Problem::is_damage);
+        let needs_repair = inspection.problems.iter().any(LogProblem::is_damage);
         let repaired = match mode {
             CheckMode::Repair if needs_repair => Some(repair(store, &id).await),
             _ => None,
@@ -70,7 +70,7 @@ async fn set_aside(
     let now = store.inner.now();
     for problem in &inspection.problems {
         match problem {
-            Problem::Damaged { rowid, reason, .. } => {
+            LogProblem::Damaged { rowid, reason, .. } => {
                 let copy = "WITH moved AS (DELETE FROM events WHERE session = $1 AND sequence = $2 \
                             RETURNING *) \
                             INSERT INTO damaged (session, sequence, moved, reason, at, kind, data, \
@@ -81,15 +81,15 @@ async fn set_aside(
                 let words = "DELETE FROM said WHERE session = $1 AND sequence = $2";
                 sqlx::query(words).bind(id.as_str()).bind(rowid).execute(&mut *conn).await?;
             }
-            Problem::Missing(range) => note_gap(conn, id, range.from, range.to, now).await?,
-            Problem::OpeningRebuilt
-            | Problem::Unlisted
-            | Problem::Unreadable { .. }
-            | Problem::Unknown { .. } => {}
+            LogProblem::Missing(range) => note_gap(conn, id, range.from, range.to, now).await?,
+            LogProblem::OpeningRebuilt
+            | LogProblem::Unlisted
+            | LogProblem::Unreadable { .. }
+            | LogProblem::Unknown { .. } => {}
         }
     }
     let mut rows = inspection.rows.clone();
-    if inspection.problems.contains(&Problem::OpeningRebuilt)
+    if inspection.problems.contains(&LogProblem::OpeningRebuilt)
         && let Some(entry) = inspection.entries.first()
         && let Ok(row) = Row::new(entry.sequence, entry.at, &entry.event)
     {

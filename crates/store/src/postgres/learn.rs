@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::PostgresStore;
 use super::read::event_data;
 use crate::call_reader::{CallReader, KINDS, Observation};
-use crate::favourites::{Learner, Lesson, Topic, summarise};
+use crate::favourites::{Learner, Lesson, LessonTopic, summarise};
 use crate::summary::signed;
 use crate::{Favourites, SessionId};
 
@@ -115,7 +115,7 @@ async fn lessons(conn: &mut PgConnection, project: &str) -> Result<Vec<Lesson>, 
         sqlx::query_as(query).bind(project).fetch_all(conn).await?;
     let count = |number: i64| u64::try_from(number).unwrap_or_default();
     let lesson = |(topic, tool, directory, uses, helped, last_at): (String, _, _, _, _, _)| {
-        let topic = Topic::from_word(&topic)?;
+        let topic = LessonTopic::from_word(&topic)?;
         Some(Lesson { topic, tool, directory, uses: count(uses), helped: count(helped), last_at })
     };
     Ok(rows.into_iter().filter_map(lesson).collect())

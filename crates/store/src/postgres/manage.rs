@@ -12,7 +12,7 @@ use super::read::{inspect_session, not_found};
 use super::write::{EventColumns, Said, append, storable};
 use crate::find::{MIN_ID_PIECE, the_one};
 use crate::heirs::{ForkOf, heirs};
-use crate::inspection::{Inspection, Problem};
+use crate::inspection::{Inspection, LogProblem};
 use crate::jsonl::{self, Header};
 use crate::row::{Row, number};
 use crate::stored_data::PackedRow;
@@ -223,7 +223,7 @@ pub(super) async fn inspection(
 
 pub(super) async fn load(store: &PostgresStore, id: &SessionId) -> Result<Loaded, StoreError> {
     let inspection = inspection(store, id).await?;
-    let damage = inspection.problems.iter().map(Problem::to_string).collect();
+    let damage = inspection.problems.iter().map(LogProblem::to_string).collect();
     Ok(Loaded { entries: inspection.entries, damage })
 }
 

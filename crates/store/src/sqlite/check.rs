@@ -13,7 +13,7 @@ use super::salvage::summarise;
 use super::write::append;
 use super::{Inner, counting};
 use crate::id::now_ms;
-use crate::inspection::{Inspection, Problem};
+use crate::inspection::{Inspection, LogProblem};
 use crate::{CheckFinding, CheckMode, CheckReport, RepairNote, SessionId, StoreError};
 
 const DOING: &str = "checking the sessions";
@@ -97,7 +97,7 @@ async fn check_session(
     let inspection = inspect_session(&mut *inner.db.lock().await, id).await?;
     report.sessions += 1;
     report.entries += inspection.rows.len();
-    let needs_repair = inspection.problems.iter().any(Problem::is_damage);
+    let needs_repair = inspection.problems.iter().any(LogProblem::is_damage);
     let repaired = match mode {
         CheckMode::Repair if needs_repair => Some(repair(inner, id, &inspection).await),
         _ => None,
@@ -132,7 +132,7 @@ async fn set_aside(
     let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
     for problem in &inspection.problems {
         match problem {
-            Problem::Damaged { rowid, reason, .. } => {
+            LogProblem::Damaged { rowid, reason, .. } => {
                 let copy = "INSERT INTO damaged (session, sequence, moved, reason, at, kind, data, checksum) \
                             SELECT session, sequence, ?, ?, at, kind, data, checksum FROM events WHERE rowid = ?";
                 let copy = sqlx::query(copy).bind(now_ms()).bind(reason).bind(rowid);
@@ -140,14 +140,14 @@ async fn set_aside(
                 let remove = sqlx::query("DELETE FROM events WHERE rowid = ?").bind(rowid);
                 remove.execute(&mut *tx).await?;
             }
-            Problem::Missing(range) => note_gap(&mut tx, id, range.from, range.to).await?,
-            Problem::OpeningRebuilt
-            | Problem::Unlisted
-            | Problem::Unreadable { .. }
-            | Problem::Unknown { .. } => {}
+            LogProblem::Missing(range) => note_gap(&mut tx, id, range.from, range.to).await?,
+            LogProblem::OpeningRebuilt
+            | LogProblem::Unlisted
+            | LogProblem::Unreadable { .. }
+            | LogProblem::Unknown { .. } => {}
         }
     }
-    if inspection.problems.contains(&Problem::OpeningRebuilt)
+    if inspection.problems.contains(&LogProblem::OpeningRebuilt)
         && let Some(entry) = inspection.entries.first()
         && let Ok(row) = crate::row::Row::new(entry.sequence, entry.at, &entry.event)
     {

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use super::db::Db;
 use crate::call_reader::{CallReader, KINDS, Observation};
 use crate::event_data::EventData;
-use crate::favourites::{Learner, Lesson, Topic, summarise};
+use crate::favourites::{Learner, Lesson, LessonTopic, summarise};
 use crate::id::now_ms;
 use crate::summary::signed;
 use crate::{Favourites, SessionId, StoreError};
@@ -116,7 +116,7 @@ async fn lessons(db: &mut Db) -> Result<Vec<Lesson>, sqlx::Error> {
         sqlx::query_as(query).fetch_all(&mut db.conn).await?;
     let count = |number: i64| u64::try_from(number).unwrap_or_default();
     let lesson = |(topic, tool, directory, uses, helped, last_at): (String, _, _, _, _, _)| {
-        let topic = Topic::from_word(&topic)?;
+        let topic = LessonTopic::from_word(&topic)?;
         Some(Lesson { topic, tool, directory, uses: count(uses), helped: count(helped), last_at })
     };
     Ok(rows.into_iter().filter_map(lesson).collect())

@@ -16,7 +16,7 @@ use crate::copied;
 use crate::find::{MIN_ID_PIECE, the_one};
 use crate::heirs::{ForkOf, heirs};
 use crate::id::now_ms;
-use crate::inspection::Problem;
+use crate::inspection::LogProblem;
 use crate::jsonl::{self, Header};
 use crate::row::{Row, number};
 use crate::summary::signed;
@@ -94,7 +94,7 @@ pub(super) async fn note_gap(
 
 pub(super) async fn load(inner: &Inner, id: &SessionId) -> Result<Loaded, StoreError> {
     let inspection = inspect_session(&mut *inner.db.lock().await, id).await?;
-    let damage = inspection.problems.iter().map(Problem::to_string).collect();
+    let damage = inspection.problems.iter().map(LogProblem::to_string).collect();
     Ok(Loaded { entries: inspection.entries, damage })
 }
 

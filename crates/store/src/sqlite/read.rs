@@ -10,7 +10,7 @@ use super::db::{Db, is_corrupt};
 use super::lease::{LEASE_COLUMNS, is_taken, lease_from};
 use super::open::message;
 use super::packed::EventText;
-use crate::inspection::{Expected, FoundRow, Inspection, Problem, Range, inspect};
+use crate::inspection::{Expected, FoundRow, Inspection, LogProblem, Range, inspect};
 use crate::row::Row;
 use crate::{ListFilter, SessionId, SessionInfo, StoreError, columns};
 
@@ -37,8 +37,8 @@ pub(super) async fn inspect_session(db: &mut Db, id: &SessionId) -> Result<Inspe
     }
     let is_listed = expected.is_some();
     let mut inspection = inspect(id, found, &expected.unwrap_or_default());
-    inspection.problems.extend((!is_listed).then_some(Problem::Unlisted));
-    inspection.problems.extend(unreadable.map(|reason| Problem::Unreadable { reason }));
+    inspection.problems.extend((!is_listed).then_some(LogProblem::Unlisted));
+    inspection.problems.extend(unreadable.map(|reason| LogProblem::Unreadable { reason }));
     Ok(inspection)
 }
 

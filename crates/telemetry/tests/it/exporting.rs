@@ -1,4 +1,4 @@
-//! How spans are sent: to a real server over HTTP, in batches, and never so that anybody waits.
+//! How spans are sent: to a real server over HTTP, in batches, and never so that a session waits.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};

@@ -97,7 +97,6 @@ pub enum RuleLifetime {
     ForGood,
 }
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PanelAnswer {
     /// Do it.

@@ -68,11 +68,9 @@ pub enum Stop {
 pub enum Fault {
     /// Another status than 200.
     Status {
-        /// The status.
         status: u16,
         /// Headers besides the usual ones.
         headers: Vec<(String, String)>,
-        /// The body.
         body: String,
     },
     /// Status 200 and something that is no stream of events.
@@ -84,7 +82,6 @@ pub enum Fault {
     },
     /// A body in an encoding that was not asked for, sent in chunks.
     Encoded {
-        /// The status.
         status: u16,
         /// What `content-encoding` says.
         encoding: String,
@@ -109,7 +106,6 @@ pub enum Fault {
         after: usize,
         /// The provider's name for the error.
         kind: String,
-        /// Its message.
         message: String,
     },
 }

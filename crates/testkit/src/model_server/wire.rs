@@ -21,7 +21,6 @@ pub enum WireFormat {
 pub struct WireEvent {
     /// Its name, where the format has names.
     pub name: Option<String>,
-    /// Its data.
     pub data: Value,
     /// Whether it is a piece of a call's arguments.
     pub(super) in_call: bool,

@@ -6,6 +6,7 @@
 mod architecture;
 mod contrib;
 mod crates;
+mod doc_comments;
 mod documents;
 mod file_access;
 mod files;

@@ -12,8 +12,8 @@ const METAPHORS: [(&str, &str); 19] = [
     (concat!("do", "ors"), "front ends, ports"),
     (concat!("wal", "ls"), "sandbox"),
     (concat!("behind wal", "ls"), "confined"),
-    (concat!("the per", "son"), "the user, the approver"),
-    (concat!("a per", "son"), "a user, an approver"),
+    (concat!("per", "son"), "a user, an approver"),
+    (concat!("any", "body"), "every client, any user"),
     (concat!("some", "body"), "the subject itself: the user, another process"),
     (concat!("no", "body"), "the subject itself: no process, without an approver"),
     (concat!("men", "d"), "repair"),
@@ -115,24 +115,39 @@ fn a_name_of_a_type_means_one_thing() {
     );
 }
 
-/// The types that code defines at the outermost level, and whether each is public outside its crate.
+/// The types that code defines at the outermost level or, for others to use, within macros and modules, and whether
+/// each is public outside its crate.
 fn types(code: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     for line in code.lines() {
-        let is_public = line.starts_with("pub ");
-        let item = line.strip_prefix("pub").map_or(line, |rest| {
+        let item = line.trim_start();
+        let is_public = item.starts_with("pub ");
+        let is_local = item.len() < line.len() && !item.starts_with("pub");
+        let item = item.strip_prefix("pub").map_or(item, |rest| {
             rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |it| it.1)
         });
         let mut words = item.split_whitespace();
         if let Some("struct" | "enum" | "trait" | "type") = words.next()
             && let Some(name) = words.next()
-            && !line.starts_with(' ')
+            && !is_local
         {
             let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
-            found.push((name[..end].to_owned(), is_public));
+            // A name that a macro is given is found where the macro is used, if at all.
+            if end > 0 {
+                found.push((name[..end].to_owned(), is_public));
+            }
         }
     }
     found
+}
+
+#[test]
+fn types_are_found_in_macros_too() {
+    let code = "pub struct A;\nenum B {}\nmacro_rules! m {\n    ($n:ident) => {\n        pub struct C;\n        \
+                pub enum $n {}\n    };\n}\nfn f() {\n    struct D;\n}\nmod m {\n    pub(crate) trait E {}\n}\n";
+    let found = types(code);
+    let found: Vec<_> = found.iter().map(|(name, is_public)| (name.as_str(), *is_public)).collect();
+    assert_eq!(found, [("A", true), ("B", false), ("C", true), ("E", false)]);
 }
 
 /// Whether a file is part of the program. Test code has a vocabulary of its own.

@@ -31,14 +31,14 @@ pub(crate) enum PatchAction {
         mode: Option<u32>,
     },
     /// Remove the file. If there are hunks they hold all of its content: see [`verify_deletion`].
-    Delete { hunks: Vec<Hunk> },
+    Delete { hunks: Vec<PatchHunk> },
     /// Change the file, its name, or its mode.
-    Update { move_to: Option<String>, mode: Option<u32>, hunks: Vec<Hunk> },
+    Update { move_to: Option<String>, mode: Option<u32>, hunks: Vec<PatchHunk> },
 }
 
 /// One place of a file that a patch changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Hunk {
+pub(crate) struct PatchHunk {
     /// The line of the patch where it begins, from 1.
     pub(crate) patch_line: usize,
     /// Lines of the file, outermost first, below which the place lies.
@@ -88,7 +88,7 @@ impl HunkLine {
     }
 }
 
-impl Hunk {
+impl PatchHunk {
     fn changes_nothing(&self) -> bool {
         self.lines.iter().all(|line| line.kind == LineKind::Context)
     }

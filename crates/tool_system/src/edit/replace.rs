@@ -13,6 +13,7 @@ use super::literal::{Counting, occurrences};
 use super::miss::Miss;
 use super::splice::{Changed, Splice, apply_splices};
 use super::template::{check_template, template_note};
+use crate::extensions::writing::{append_file, edit_lines};
 
 /// How large a compiled pattern may be, in bytes, and as much again for its lazy automaton. The
 /// engine is linear in the text; this bounds the factor.
@@ -59,7 +60,7 @@ pub(crate) struct Replaced {
 pub(crate) fn replace(text: &Text, what: &Replacement<'_>) -> Result<Replaced, ToolError> {
     if what.find.is_empty() {
         return Err(ToolError::new(ErrorCode::InvalidArguments, "the text to find is empty")
-            .suggest("To add text, use append_file or edit_lines."));
+            .suggest(format!("To add text, use {} or {}.", append_file::NAME, edit_lines::NAME)));
     }
     let map = LineMap::of(text.body());
     let mut notes = Vec::new();

@@ -13,6 +13,8 @@ use workspace::{EntryKind, RelPath};
 use super::repository::{Git, changing, kind_of, look, program};
 use super::{FileStat, pathspec, printed, stats_and_patch, whole_text};
 use crate::ToolContext;
+use crate::extensions::execution::bash;
+use crate::extensions::version_control::git_commit;
 
 /// Bytes of a message; a program takes no longer argument than 128 KiB.
 const MAX_MESSAGE: usize = 64 * 1024;
@@ -43,9 +45,9 @@ pub(crate) async fn prepare(
     let message = tidied(message)?;
     let git = Git::open(cx).await?;
     if !git.is_confined() {
-        let message = "git_commit works only where commands are confined";
+        let message = format!("{} works only where commands are confined", git_commit::NAME);
         return Err(ToolError::new(ErrorCode::SandboxUnavailable, message)
-            .suggest("Commit with bash; the user is asked."));
+            .suggest(format!("Commit with {}; the user is asked.", bash::NAME)));
     }
     check_state(cx)?;
     let head = Head::read(cx, &git).await?;

@@ -36,9 +36,7 @@ const EXCERPT_CHARS: usize = 60;
 /// A variable that is set for one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: CommandWord,
 }
 

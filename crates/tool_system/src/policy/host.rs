@@ -13,11 +13,9 @@ const HTTP_PORT: u16 = 80;
 /// A server that a request goes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebTarget {
-    /// Whether it is encrypted.
     pub encrypted: bool,
     /// The name or address, in one spelling.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// Whether more is sent than the address: a body, or headers of the caller's own.
     pub sends: bool,

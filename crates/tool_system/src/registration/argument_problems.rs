@@ -1,11 +1,40 @@
-//! What is wrong with arguments, in words: which one, what was expected and what came.
+//! What a schema refuses of arguments, or of another value, in words: which part, what was expected and what came.
 
 use serde_json::{Map, Value};
 
-use crate::validator::{accepts, closest};
+use crate::validator::{accepts, closest, compile};
 
 /// Characters of a value that a message quotes.
 const MAX_QUOTED: usize = 60;
+
+/// Keywords that [`expected`] puts into words, and those that are looked into.
+const IN_WORDS: [&str; 11] = [
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "enum",
+    "items",
+    "maximum",
+    "minimum",
+    "oneOf",
+    "properties",
+    "required",
+    "type",
+];
+
+/// What is judged, as messages call it.
+#[derive(Clone, Copy)]
+enum Judged {
+    Arguments,
+    Answer,
+}
+
+impl Judged {
+    /// Whether enough was found: arguments can be corrected, all at once, and an answer cannot.
+    fn is_told(self, found: &[ArgumentProblem]) -> bool {
+        matches!(self, Judged::Answer) && !found.is_empty()
+    }
+}
 
 /// One thing that is wrong.
 #[derive(Debug, PartialEq)]
@@ -18,26 +47,58 @@ pub(crate) struct ArgumentProblem {
 /// Everything in `arguments` that `schema` refuses, outermost first.
 pub(crate) fn problems(schema: &Value, arguments: &Value) -> Vec<ArgumentProblem> {
     let mut found = Vec::new();
-    look(schema, arguments, "", &mut found);
+    look(schema, arguments, Judged::Arguments, "", &mut found);
     found
 }
 
-fn look(schema: &Value, value: &Value, path: &str, found: &mut Vec<ArgumentProblem>) {
+/// What in the answer of another program its schema refuses first; nothing if it fits.
+pub fn misfit(schema: &Value, answer: &Value) -> Option<String> {
+    if accepts(schema, answer) {
+        return None;
+    }
+    let mut found = Vec::new();
+    look(schema, answer, Judged::Answer, "", &mut found);
+    Some(found.into_iter().next().map_or_else(String::new, |problem| problem.message))
+}
+
+fn look(
+    schema: &Value,
+    value: &Value,
+    judged: Judged,
+    path: &str,
+    found: &mut Vec<ArgumentProblem>,
+) {
     let before = found.len();
     match value {
         Value::Object(fields) if is_kind(schema, "object") => {
-            look_into_object(schema, fields, path, found);
+            look_into_object(schema, fields, judged, path, found);
         }
-        Value::Array(items) if is_kind(schema, "array") => {
-            for (index, item) in items.iter().enumerate() {
-                look(&schema["items"], item, &format!("{path}[{index}]"), found);
+        Value::Array(items) if is_kind(schema, "array") && is_schema(&schema["items"]) => {
+            // Compiled once, because there may be very many.
+            let compiled = compile(&schema["items"]);
+            let is_refused = |item: &Value| !compiled.as_ref().is_ok_and(|it| it.is_valid(item));
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| is_refused(item)) {
+                if judged.is_told(found) {
+                    break;
+                }
+                look(&schema["items"], item, judged, &format!("{path}[{index}]"), found);
             }
         }
         _ => {}
     }
     if found.len() == before && !accepts(schema, value) {
-        let (expected, came) = (expected(schema), quoted(value));
-        let message = format!("`{path}`: expected {expected}, got {came}");
+        let whole = match (path, judged) {
+            ("", Judged::Arguments) => "the arguments".to_owned(),
+            ("", Judged::Answer) => "the whole".to_owned(),
+            _ => format!("`{path}`"),
+        };
+        let message = match schema {
+            Value::Bool(_) => format!("{whole}: nothing is allowed here"),
+            _ => {
+                let (expected, unmet) = (expected(schema), unmet(schema, value));
+                format!("{whole}: expected {expected}{unmet}, got {}", quoted(value))
+            }
+        };
         found.push(ArgumentProblem { path: path.to_owned(), message });
     }
 }
@@ -45,19 +106,29 @@ fn look(schema: &Value, value: &Value, path: &str, found: &mut Vec<ArgumentProbl
 fn look_into_object(
     schema: &Value,
     fields: &Map<String, Value>,
+    judged: Judged,
     path: &str,
     found: &mut Vec<ArgumentProblem>,
 ) {
     let no_properties = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&no_properties);
     let mut all_told = false;
+    let more = &schema["additionalProperties"];
+    let compiled = is_schema(more).then(|| compile(more));
+    let is_more = |value: &Value| {
+        compiled.as_ref().is_none_or(|it| it.as_ref().is_ok_and(|it| it.is_valid(value)))
+    };
     for (name, value) in fields {
+        if judged.is_told(found) {
+            return;
+        }
         match properties.get(name) {
-            Some(property) => look(property, value, &join(path, name), found),
+            Some(property) => look(property, value, judged, &join(path, name), found),
             None if schema["additionalProperties"] == false => {
-                found.push(unknown(path, name, properties, &mut all_told));
+                found.push(unknown(judged, path, name, properties, &mut all_told));
             }
-            None => {}
+            None if is_more(value) => {}
+            None => look(more, value, judged, &join(path, name), found),
         }
     }
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -69,13 +140,15 @@ fn look_into_object(
 
 /// A name that does not exist, with the one that was meant or, the first time, all that exist.
 fn unknown(
+    judged: Judged,
     path: &str,
     name: &str,
     properties: &Map<String, Value>,
     all_told: &mut bool,
 ) -> ArgumentProblem {
-    let (one, all) = match path {
-        "" => ("argument", "the arguments are".to_owned()),
+    let (one, all) = match (path, judged) {
+        ("", Judged::Arguments) => ("argument", "the arguments are".to_owned()),
+        ("", Judged::Answer) => ("field", "the fields are".to_owned()),
         _ => ("field", format!("the fields of `{path}` are")),
     };
     let hint = match closest(name, properties.keys().map(String::as_str)) {
@@ -129,6 +202,25 @@ fn expected_kind(kind: &str, schema: &Value) -> String {
     }
 }
 
+/// The keywords that refuse a value of the right type and have no words in [`expected`].
+fn unmet(schema: &Value, value: &Value) -> String {
+    let fields = schema.as_object().into_iter().flatten();
+    let refuses = |key: &String, wanted: &Value| {
+        let alone = Value::Object(Map::from_iter([(key.clone(), wanted.clone())]));
+        compile(&alone).is_ok_and(|alone| !alone.is_valid(value))
+    };
+    // One item or letter at least is told as "not empty".
+    let refusing = fields.filter(|(key, wanted)| {
+        !IN_WORDS.contains(&key.as_str()) && **wanted != 1 && refuses(key, wanted)
+    });
+    let refusing = refusing.map(|(key, wanted)| match wanted {
+        Value::Object(_) | Value::Array(_) => format!("`{key}`"),
+        _ => format!("`{key}` {wanted}"),
+    });
+    let refusing = listed(refusing);
+    if refusing.is_empty() { refusing } else { format!(" with {refusing}") }
+}
+
 fn items(schema: &Value) -> &'static str {
     match schema["items"]["type"].as_str() {
         Some("string") => " of strings",
@@ -154,6 +246,10 @@ fn listed(names: impl Iterator<Item = String>) -> String {
 fn is_kind(schema: &Value, kind: &str) -> bool {
     schema["type"] == kind
         || schema["type"].as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
+}
+
+fn is_schema(value: &Value) -> bool {
+    value.is_object() || value.is_boolean()
 }
 
 fn join(path: &str, name: &str) -> String {
@@ -217,6 +313,39 @@ mod tests {
         `names`: expected a list of strings that is not empty, got "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
         `path` is required: a string
         "#);
+    }
+
+    #[test]
+    fn what_has_no_words_of_its_own_is_told_by_its_keyword() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "code": {"type": "string", "maxLength": 3, "pattern": "^[A-Z]+$"},
+                "never": false,
+                "any": {"type": "array"},
+                "not_a": {"not": {"const": "a"}},
+            },
+            "additionalProperties": {"type": "integer"},
+            "maxProperties": 5,
+        });
+        let told = |answer: Value| misfit(&schema, &answer).unwrap_or_default();
+        assert_eq!(
+            told(json!({"code": "abcd"})),
+            r#"`code`: expected a string with `maxLength` 3, `pattern` "^[A-Z]+$", got "abcd""#
+        );
+        assert_eq!(told(json!({"never": 1})), "`never`: nothing is allowed here");
+        assert_eq!(
+            told(json!({"any": [1, "x"], "not_a": "a"})),
+            r#"`not_a`: expected another value with `not`, got "a""#
+        );
+        assert_eq!(told(json!({"more": "x"})), r#"`more`: expected a whole number, got "x""#);
+        assert_eq!(
+            told(json!({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6})),
+            r#"the whole: expected an object with `maxProperties` 5, got {"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}"#
+        );
+        assert_eq!(told(json!([])), "the whole: expected an object, got []");
+        assert_eq!(misfit(&schema, &json!({"any": [1, "x"]})), None);
+        assert!(misfit(&json!({"type": "nonsense"}), &json!({})).is_some());
     }
 
     #[test]

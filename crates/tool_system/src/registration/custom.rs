@@ -24,7 +24,7 @@ pub use file::Mistake;
 
 use crate::outcome_text::{Printed, changed_words, in_one_line, text_at};
 use crate::{Approval, Outcome, Proposed, Tool, ToolArguments, ToolContext, ToolDefinition};
-use file::{CustomApproval, Definition};
+use file::{CustomApproval, CustomDefinition};
 use template::Template;
 
 /// The same for all, because nothing is known about the tool but its description.
@@ -34,7 +34,7 @@ const TERMINATION: &str =
 /// A tool that a file defines.
 pub struct CustomTool {
     name: &'static str,
-    definition: Definition,
+    definition: CustomDefinition,
 }
 
 impl CustomTool {
@@ -74,7 +74,7 @@ impl CustomTool {
     }
 
     fn command(&self, args: &ToolArguments) -> Result<CommandSpec, ToolError> {
-        let Definition { template, timeout, network, working_dir, .. } = &self.definition;
+        let CustomDefinition { template, timeout, network, working_dir, .. } = &self.definition;
         let (argv, env) = template.fill(args.as_map())?;
         Ok(CommandSpec {
             argv,
@@ -90,7 +90,8 @@ impl CustomTool {
 #[async_trait]
 impl Tool for CustomTool {
     fn definition(&self) -> ToolDefinition {
-        let Definition { description, parameters, category, permissions, .. } = &self.definition;
+        let CustomDefinition { description, parameters, category, permissions, .. } =
+            &self.definition;
         let approval = match self.definition.approval {
             CustomApproval::Always => Approval::Always,
             CustomApproval::Never => Approval::PerCall,

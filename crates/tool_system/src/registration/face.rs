@@ -59,7 +59,6 @@ impl Vocabulary {
 /// A tool as one vocabulary knows it.
 #[derive(Clone, Debug)]
 pub struct Face {
-    /// The vocabulary.
     pub vocabulary: Vocabulary,
     /// The tool's name in it.
     pub name: &'static str,

@@ -109,13 +109,6 @@ impl ToolRegistry {
         tools
     }
 
-    /// The tools of a vocabulary in one category.
-    pub fn by_category(&self, vocabulary: Vocabulary, category: Category) -> Vec<Arc<ListedTool>> {
-        let mut tools = self.list(vocabulary);
-        tools.retain(|tool| tool.definition.category == category);
-        tools
-    }
-
     /// The tool called `name`: as `vocabulary` spells it, or else as any other does, with or without
     /// the namespace that some models write before it.
     pub fn get(&self, vocabulary: Vocabulary, name: &str) -> Result<Arc<ListedTool>, ToolError> {
@@ -177,7 +170,6 @@ impl ListedTool {
         self.definition.title.map_or_else(|| in_words(self.face.name), str::to_owned)
     }
 
-    /// The vocabulary.
     pub fn vocabulary(&self) -> Vocabulary {
         self.face.vocabulary
     }

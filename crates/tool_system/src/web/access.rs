@@ -9,7 +9,7 @@ use net::{Allowance, Network, Reach, WebCall, WebClient, WebError, WebReply, Web
 use protocol::{ErrorCode, Proposal, ToolError, ToolResult, WebRequest};
 use serde_json::json;
 
-use super::rate_limit::RateLimit;
+use super::rate_limit::HostRequests;
 use super::{PageKey, SearchServer, WebPage};
 use crate::policy::{Decision, effects_of};
 use crate::{OnDemand, ToolContext, json_of};
@@ -37,7 +37,7 @@ pub struct WebAccess {
     pages: OnDemand<WebClient>,
     searches: OnDemand<WebClient>,
     search: Arc<OnDemand<Option<SearchServer>>>,
-    visits: RateLimit,
+    visits: HostRequests,
 }
 
 impl WebAccess {
@@ -56,7 +56,7 @@ impl WebAccess {
             let server = named.get()?.as_ref().map(|server| server.url.authority().clone());
             client(&for_search, Reach::Named(server.into_iter().collect()))
         });
-        Self { pages, searches, search, visits: RateLimit::default() }
+        Self { pages, searches, search, visits: HostRequests::default() }
     }
 
     /// The configured search server.

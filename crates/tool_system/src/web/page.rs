@@ -147,11 +147,6 @@ impl WebPage {
     }
 }
 
-/// The Markdown of an HTML page, as `web_fetch` makes it.
-pub fn web_page_text(html: &[u8], url: &str) -> String {
-    markdown_of(&decoded(html, None, true).0, url).markdown
-}
-
 enum TextKind {
     Html,
     Text,

@@ -11,9 +11,9 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 /// The requests to each host within the last minute.
 #[derive(Debug, Default)]
-pub(super) struct RateLimit(Mutex<HashMap<String, VecDeque<Instant>>>);
+pub(super) struct HostRequests(Mutex<HashMap<String, VecDeque<Instant>>>);
 
-impl RateLimit {
+impl HostRequests {
     /// Counts a request, if fewer than `most` were made within a minute; else says how long to wait.
     pub(super) fn take(&self, host: &str, most: u64, now: Instant) -> Result<(), Duration> {
         let mut hosts = locked(&self.0);
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_host_is_asked_so_often_and_another_as_well() {
-        let (limit, start) = (RateLimit::default(), Instant::now());
+        let (limit, start) = (HostRequests::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         for second in 0..10 {
             assert_eq!(limit.take("a", 10, at(second)), Ok(()));

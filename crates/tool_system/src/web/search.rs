@@ -19,7 +19,6 @@ pub use self::formats::{AskedSearch, SearchFormat};
 /// How recent results shall be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it, and the schema would repeat them")]
 pub enum Recency {
     Day,
     Week,
@@ -42,7 +41,6 @@ pub struct SearchQuestion {
 
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names say it, and the schema would repeat them")]
 pub struct SearchHit {
     pub title: String,
     pub url: String,
@@ -85,11 +83,8 @@ pub enum SearchProvider {
     SearXng,
     /// Brave Search.
     Brave,
-    /// Tavily.
     Tavily,
-    /// Exa.
     Exa,
-    /// Kagi.
     Kagi,
 }
 

@@ -1,4 +1,5 @@
-//! What was coloured before, by the hash of what it was made from.
+//! What was coloured before, by the hash of what it was made from. It is for the pages that show the same question,
+//! diff or file again; no bench has a target for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

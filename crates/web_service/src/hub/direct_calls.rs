@@ -65,7 +65,6 @@ impl DirectCalls {
         self.user.as_ref()
     }
 
-    /// The tools.
     pub fn tools(&self) -> &ProjectTools {
         &self.tools
     }

@@ -175,12 +175,10 @@ impl LiveSession {
         (live, received)
     }
 
-    /// Its id.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// Its project.
     pub fn project(&self) -> &Arc<ServedProject> {
         &self.project
     }

@@ -145,7 +145,6 @@ pub struct CustomToolFile {
 /// What something is that can be mentioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "each is the thing of its name")]
 pub enum MentionableKind {
     File,
     Directory,

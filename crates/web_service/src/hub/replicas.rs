@@ -27,7 +27,7 @@ pub(crate) use asking::{Question, RequestKey};
 pub(crate) use direct_call_questions::QuestionElsewhere;
 pub(super) use inbox_task::work_on_inbox;
 pub(crate) use open_session::OpenSession;
-pub(crate) use standing::{QueuedText, RemoteSession};
+pub(crate) use standing::{QueuedText, ReplicaSession};
 pub(super) use standing::{asked_in, publish};
 pub(super) use watching::watch;
 
@@ -45,7 +45,7 @@ pub(crate) struct ReplicaLink {
     drain_time: Duration,
     is_draining: AtomicBool,
     /// The sessions that are open in other replicas.
-    remote: Mutex<HashMap<SessionId, Arc<RemoteSession>>>,
+    remote: Mutex<HashMap<SessionId, Arc<ReplicaSession>>>,
     /// Open questions about calls by hand at other replicas.
     questions: Mutex<Vec<Arc<QuestionElsewhere>>>,
 }
@@ -67,7 +67,7 @@ impl ReplicaLink {
         self.remote().remove(id);
     }
 
-    fn remote(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<RemoteSession>>> {
+    fn remote(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<ReplicaSession>>> {
         self.remote.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,6 @@ use super::shared_rules::SharedRules;
 use super::user_sight::UserSight;
 use super::{DirectCalls, HubError, HubSignal, ProjectPort, SessionTeam};
 
-/// A project that is served.
 pub struct ServedProject {
     /// Its name, unique among those that are served.
     pub name: String,

@@ -60,7 +60,7 @@ pub(crate) async fn enter(
     let took = began.elapsed();
     let record = RequestRecord {
         request: name,
-        person: notes.person(),
+        user: notes.user(),
         method,
         route: notes.route(),
         status: response.status().as_u16(),
@@ -73,7 +73,7 @@ pub(crate) async fn enter(
     Ok(response)
 }
 
-/// Microseconds are as exact as anybody needs.
+/// Microseconds are as exact as any reader needs.
 fn milliseconds(took: Duration) -> f64 {
     (took.as_secs_f64() * MS_PER_S * MS_PER_S).round() / MS_PER_S
 }

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 /// How long the checks of one probe may take together.
 const CHECK_TIME: Duration = Duration::from_secs(2);
-/// How long a verdict stands. Anybody may ask, so that asking must not be work.
+/// How long a verdict stands. Every client may ask, so that asking must not be work.
 const VERDICT_TIME: Duration = Duration::from_secs(1);
 
 /// Something without which the service cannot work.
 #[async_trait]
 pub trait HealthCheck: Send + Sync {
-    /// One word for it, which anybody may read: `database`.
+    /// One word for it, which every client may read: `database`.
     fn name(&self) -> &'static str;
 
     /// What is wrong with it, for the one who runs the service.

@@ -10,9 +10,9 @@ use serde::Serialize;
 pub struct RequestRecord {
     /// Names it in the answer's header `x-request-id` too.
     pub request: String,
-    /// Who has asked; absent if the client was not recognised.
+    /// By name, or how the client is known; absent if the client was not recognised.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub person: Option<String>,
+    pub user: Option<String>,
     /// The method, if it is one that is known.
     pub method: &'static str,
     /// The route as the table has it, with names in place of values.
@@ -30,7 +30,7 @@ pub type RequestLog = Arc<dyn Fn(&RequestRecord) + Send + Sync>;
 #[derive(Debug, Default)]
 pub(crate) struct RequestNotes {
     route: OnceLock<&'static str>,
-    person: OnceLock<String>,
+    user: OnceLock<String>,
 }
 
 /// The name of all requests that no route is for, the page's own files among them.
@@ -41,16 +41,16 @@ impl RequestNotes {
         let _ = self.route.set(route);
     }
 
-    pub(crate) fn is_by(&self, person: &str) {
-        let _ = self.person.set(person.to_owned());
+    pub(crate) fn is_by(&self, user: &str) {
+        let _ = self.user.set(user.to_owned());
     }
 
     pub(crate) fn route(&self) -> &'static str {
         self.route.get().copied().unwrap_or(OTHER)
     }
 
-    pub(crate) fn person(&self) -> Option<String> {
-        self.person.get().cloned()
+    pub(crate) fn user(&self) -> Option<String> {
+        self.user.get().cloned()
     }
 }
 

@@ -118,7 +118,7 @@ fn body(answer: &str) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn probes_answer_anybody_under_any_name_and_tell_nothing() {
+async fn probes_answer_every_client_under_any_name_and_tell_nothing() {
     let service = Running::start(Bounds::default(), vec![Box::new(Broken)]).await;
     let probe = |path: &str| {
         format!("GET {path} HTTP/1.1\r\nhost: 10.0.0.7:8080\r\nconnection: close\r\n\r\n")
@@ -353,7 +353,7 @@ async fn nothing_secret_of_any_request_to_any_route_is_in_the_log() {
     let all = told.join("\n") + &metrics;
     assert!(!all.contains(SECRET), "{all}");
     assert!(!all.contains(&service.secrets.all));
-    for known in [r#""person":"token""#, r#""route":"/api/sessions/{session}/timeline""#] {
+    for known in [r#""user":"token""#, r#""route":"/api/sessions/{session}/timeline""#] {
         assert!(all.contains(known), "{known}");
     }
 }

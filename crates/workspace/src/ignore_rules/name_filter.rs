@@ -3,7 +3,8 @@
 //! Most entries match no rule, and finding that out with globs is what a walk spends most of its
 //! own time on. Nearly every pattern demands some fixed text at the end, at the beginning or in
 //! the middle of an entry's name, which is cheap to look for. The filter may say "perhaps" too
-//! often, never "no" wrongly.
+//! often, never "no" wrongly. "Without an index, of ripgrep's time" of `cargo xtask bench search` walks
+//! through it.
 
 use memchr::memmem::Finder;
 

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use protocol::{Base, ContentHash};
 use serde::{Deserialize, Serialize};
 
-use super::image::Image;
+use super::image::EntryImage;
 use super::kept::KeptMetadata;
 use crate::RelPath;
 
@@ -91,7 +91,7 @@ pub(crate) enum JournalStep {
         /// Where the new content waits before the step and the old content after it.
         temp: RelPath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        image: Option<Image>,
+        image: Option<EntryImage>,
         /// What else a file that disappears had.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<KeptMetadata>,
@@ -105,7 +105,7 @@ pub(crate) enum JournalStep {
         /// Where the replaced file goes.
         temp: RelPath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        image: Option<Image>,
+        image: Option<EntryImage>,
     },
     /// A directory appears.
     MakeDir { path: RelPath, mode: Option<u32> },
@@ -177,7 +177,7 @@ impl Loaded {
     }
 
     /// The stored bytes of an image.
-    pub(crate) fn image(&self, image: &Image) -> Option<&[u8]> {
+    pub(crate) fn image(&self, image: &EntryImage) -> Option<&[u8]> {
         let start = usize::try_from(image.offset).ok()?.checked_add(self.images_at)?;
         let end = usize::try_from(image.stored).ok()?.checked_add(start)?;
         self.bytes.get(start..end)

@@ -13,7 +13,7 @@ const COMPRESS_MIN: usize = 64;
 
 /// Where the image of a file lies in its entry and how to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Image {
+pub(crate) struct EntryImage {
     /// Where the stored bytes begin in the entry's file.
     pub(crate) offset: u64,
     /// How many bytes are stored.
@@ -28,14 +28,14 @@ pub(crate) struct Image {
     suffix: u64,
 }
 
-impl Image {
+impl EntryImage {
     /// Appends the image of old bytes to `out`.
-    pub(crate) fn store(old: &OldBytes<'_>, out: &mut Vec<u8>) -> Image {
+    pub(crate) fn store(old: &OldBytes<'_>, out: &mut Vec<u8>) -> EntryImage {
         let raw = &old.middle;
         let at = out.len();
         let packed = (raw.len() >= COMPRESS_MIN).then(|| lz4_flex::block::compress(raw));
         out.extend_from_slice(packed.as_deref().filter(|p| p.len() < raw.len()).unwrap_or(raw));
-        Image {
+        EntryImage {
             offset: at as u64,
             stored: (out.len() - at) as u64,
             raw: raw.len() as u64,
@@ -88,7 +88,7 @@ mod tests {
             let old = OldBytes { start: &new[..start], middle, end: &new[new.len() - end..] };
             let whole = [old.start, &old.middle, old.end].concat();
             let mut out = vec![0; 3];
-            let image = Image::store(&old, &mut out);
+            let image = EntryImage::store(&old, &mut out);
             prop_assert_eq!(image.offset, 3);
             let stored = &out[3..];
             prop_assert_eq!(stored.len() as u64, image.stored);
@@ -102,7 +102,7 @@ mod tests {
         let new = vec![b'x'; 1000];
         let old = OldBytes { start: &new[..500], middle: b"old".to_vec(), end: &new[900..] };
         let mut out = Vec::new();
-        let image = Image::store(&old, &mut out);
+        let image = EntryImage::store(&old, &mut out);
         assert_eq!(out, b"old");
         assert_eq!(image.read(&out, b"short"), None);
     }

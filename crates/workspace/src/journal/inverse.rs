@@ -3,7 +3,7 @@
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 
 use super::entry::{EntryId, EntryRole, JournalStep, Loaded};
-use super::image::Image;
+use super::image::EntryImage;
 use super::old_states::OldStates;
 use super::{EntrySummary, Journal};
 use crate::{Error, RelPath};
@@ -15,7 +15,6 @@ pub enum UndoTarget {
     Last,
     /// The newest undo that is in force: undoing it is a redo.
     LastUndo,
-    /// This entry.
     Entry(EntryId),
     /// The undo that took this change back, or this undo: undoing it is a redo.
     UndoOf(EntryId),
@@ -194,7 +193,7 @@ impl Journal {
         entry: &Loaded,
         path: &RelPath,
         (before, after): (&Base, &Base),
-        image: Option<Image>,
+        image: Option<EntryImage>,
     ) -> Result<Vec<u8>, Error> {
         let replacement = match image {
             Some(image) if image.needs_replacement() => self.bytes_now(path, after)?,
@@ -208,7 +207,7 @@ impl Journal {
         &self,
         entry: &Loaded,
         before: &Base,
-        image: Option<Image>,
+        image: Option<EntryImage>,
         replacement: &[u8],
     ) -> Result<Vec<u8>, Error> {
         let Base::File { hash, .. } = before else { return Ok(Vec::new()) };

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::dirs::Dirs;
 use super::entry::{EntryRole, JournalStep};
-use super::image::Image;
+use super::image::EntryImage;
 use super::kept::{KeptMetadata, Returning};
 use super::old_bytes::OldBytes;
 use super::proof::{MAX_WAITING, Proof, UnprovenFile};
@@ -46,7 +46,7 @@ pub(crate) enum New<'s> {
 
 /// A checked set.
 #[derive(Default)]
-pub(crate) struct ChangePlan<'s> {
+pub(crate) struct JournalPlan<'s> {
     pub(crate) planned: Vec<Planned<'s>>,
     /// What is still to be hashed before any step is taken.
     pub(super) proofs: Vec<Proof<'s>>,
@@ -78,7 +78,7 @@ pub(crate) struct Planner<'p, 's> {
     /// have made the file read-only.
     pub(crate) role: EntryRole,
     pub(crate) stem: TempStem,
-    pub(crate) plan: ChangePlan<'s>,
+    pub(crate) plan: JournalPlan<'s>,
     /// What files that come back had.
     pub(super) returning: Returning,
 }
@@ -103,7 +103,7 @@ enum Reading<'s> {
 }
 
 impl<'s> Planner<'_, 's> {
-    pub(crate) fn check(mut self, set: &'s ChangeSet) -> Result<ChangePlan<'s>, Error> {
+    pub(crate) fn check(mut self, set: &'s ChangeSet) -> Result<JournalPlan<'s>, Error> {
         // Paths go through no link: a change is approved under the name of what it changes, so a link
         // that appears in between makes it void instead of leading it elsewhere.
         let path = |text: &str| match self.dirs.workspace.resolve(text)? {
@@ -159,7 +159,8 @@ impl<'s> Planner<'_, 's> {
                 let to = paths[1].clone();
                 let replaced = self.check_base(&to, target, Reading::Now)?;
                 self.note_links(&to, &replaced);
-                let image = replaced.bytes.map(|old| Image::store(&old, &mut self.plan.images));
+                let image =
+                    replaced.bytes.map(|old| EntryImage::store(&old, &mut self.plan.images));
                 let (what, replaced) = (base.clone(), target.clone());
                 let step = JournalStep::Move { from: path, to, what, replaced, temp, image };
                 self.push(step, New::Nothing, old, None);
@@ -270,7 +271,7 @@ impl<'s> Planner<'_, 's> {
         if mode_known && *before == after {
             return;
         }
-        let image = old.bytes.as_ref().map(|old| Image::store(old, &mut self.plan.images));
+        let image = old.bytes.as_ref().map(|old| EntryImage::store(old, &mut self.plan.images));
         let kept = KeptMetadata::for_step(before, &after, old.metadata.as_ref());
         let step = JournalStep::Put { path, before: before.clone(), after, temp, image, kept };
         self.push(step, new, old, mode);

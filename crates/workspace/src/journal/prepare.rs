@@ -10,7 +10,7 @@ use rustix::io::{Errno, Result};
 
 use super::dirs::Dirs;
 use super::entry::JournalStep;
-use super::plan::{ChangePlan, New, Planned};
+use super::plan::{JournalPlan, New, Planned};
 use super::proof::Proof;
 use super::store::{EntryDraft, Store};
 use crate::metadata::Losses;
@@ -46,7 +46,7 @@ impl Prepare<'_> {
     pub(crate) fn run(
         &self,
         draft: &mut EntryDraft,
-        plan: &mut ChangePlan<'_>,
+        plan: &mut JournalPlan<'_>,
         temps: &[RelPath],
     ) -> std::result::Result<(), Error> {
         self.write(draft, plan).inspect_err(|_| {
@@ -60,7 +60,7 @@ impl Prepare<'_> {
     fn write(
         &self,
         draft: &mut EntryDraft,
-        plan: &mut ChangePlan<'_>,
+        plan: &mut JournalPlan<'_>,
     ) -> std::result::Result<(), Error> {
         let proofs = std::mem::take(&mut plan.proofs);
         if !proofs.is_empty() {
@@ -79,7 +79,7 @@ impl Prepare<'_> {
     fn write_and_prove<'s>(
         &self,
         draft: &mut EntryDraft,
-        plan: &mut ChangePlan<'s>,
+        plan: &mut JournalPlan<'s>,
         proofs: &[Proof<'s>],
     ) -> std::result::Result<(), Error> {
         let (ops, store) = (self.ops, self.store);
@@ -98,7 +98,7 @@ impl Prepare<'_> {
     }
 
     /// Writes all new content. Returns the files that still wait for the disk.
-    fn write_temps(&self, plan: &mut ChangePlan<'_>) -> std::result::Result<Vec<OwnedFd>, Error> {
+    fn write_temps(&self, plan: &mut JournalPlan<'_>) -> std::result::Result<Vec<OwnedFd>, Error> {
         let mut waiting = Vec::new();
         for planned in &mut plan.planned {
             let written = self.write_temp(planned, &mut plan.notes);
@@ -156,7 +156,7 @@ impl Prepare<'_> {
 fn prove_and_seal<'s>(
     (ops, store): (&Ops, &Store),
     proofs: &[Proof<'s>],
-    handed: &Receiver<(&mut EntryDraft, &mut ChangePlan<'s>)>,
+    handed: &Receiver<(&mut EntryDraft, &mut JournalPlan<'s>)>,
 ) -> std::result::Result<(), Error> {
     let (early, late) = proofs.split_at(proofs.len().min(EARLY_PROOFS));
     let proven = early.iter().map(Proof::run).collect::<std::result::Result<Vec<_>, _>>()?;

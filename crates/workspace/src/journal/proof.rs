@@ -10,9 +10,9 @@ use protocol::{Base, ContentHash};
 use rustix::fs::fstat;
 
 use super::entry::JournalStep;
-use super::image::Image;
+use super::image::EntryImage;
 use super::old_bytes::{OldBytes, has_at};
-use super::plan::ChangePlan;
+use super::plan::JournalPlan;
 use crate::metadata::Metadata;
 use crate::ops::{Name, Ops};
 use crate::{EntryKind, EntryMeta, Error, RelPath};
@@ -103,11 +103,11 @@ impl<'s> Proof<'s> {
 
 impl<'s> Proven<'s> {
     /// Gives the step its image and the hash of its new content.
-    pub(super) fn enter(self, plan: &mut ChangePlan<'s>) {
+    pub(super) fn enter(self, plan: &mut JournalPlan<'s>) {
         let Proven { index, old, new_hash } = self;
         let Some(planned) = plan.planned.get_mut(index) else { return };
         if let JournalStep::Put { after: Base::File { hash, .. }, image, .. } = &mut planned.step {
-            (*hash, *image) = (new_hash, Some(Image::store(&old, &mut plan.images)));
+            (*hash, *image) = (new_hash, Some(EntryImage::store(&old, &mut plan.images)));
         }
         planned.old = plan.room.keep(old);
     }

@@ -3,9 +3,9 @@
 use protocol::{Base, ContentHash};
 
 use super::entry::JournalStep;
-use super::image::Image;
+use super::image::EntryImage;
 use super::old_bytes::OldBytes;
-use super::plan::{ChangePlan, New, Planned};
+use super::plan::{JournalPlan, New, Planned};
 use super::{Applied, EntryRole, Journal, Label, Purpose, Taking};
 use crate::temp_name::TempStem;
 use crate::{Error, RelPath};
@@ -32,8 +32,8 @@ impl Journal {
         &self,
         files: &[WrittenElsewhere],
         stem: TempStem,
-    ) -> Result<ChangePlan<'static>, Error> {
-        let mut plan = ChangePlan::default();
+    ) -> Result<JournalPlan<'static>, Error> {
+        let mut plan = JournalPlan::default();
         for (index, WrittenElsewhere { path, before }) in files.iter().enumerate() {
             let (after, _) = self.workspace.base_of(path, self.options.max_bytes)?;
             let before_base = match (before, &after) {
@@ -45,7 +45,7 @@ impl Journal {
                 _ => return Err(Error::conflict(path, "is not a file any more")),
             };
             let old = before.clone().map(OldBytes::whole);
-            let image = old.as_ref().map(|old| Image::store(old, &mut plan.images));
+            let image = old.as_ref().map(|old| EntryImage::store(old, &mut plan.images));
             let parent = path.parent().unwrap_or_else(RelPath::root);
             let temp = parent.join_entry(stem.name(index).as_bytes());
             let (path, before) = (path.clone(), before_base);

@@ -12,7 +12,7 @@ use rustix::io::{Errno, Result};
 use super::commit::touch;
 use super::dirs::{Dirs, EntryPlace};
 use super::entry::{JournalStep, Loaded};
-use super::image::Image;
+use super::image::EntryImage;
 use super::kept::KeptMetadata;
 use crate::RelPath;
 use crate::base::FoundAt;
@@ -149,7 +149,7 @@ impl Rewind<'_> {
         path: &RelPath,
         before: &Base,
         temp: &RelPath,
-        (image, kept): (Option<Image>, Option<&KeptMetadata>),
+        (image, kept): (Option<EntryImage>, Option<&KeptMetadata>),
     ) -> Result<()> {
         let now = self.see(path, before, &Base::Absent)?;
         let aside = self.see(temp, before, &Base::Absent)?;
@@ -174,7 +174,7 @@ impl Rewind<'_> {
         path: &RelPath,
         (before, after): (&Base, &Base),
         temp: &RelPath,
-        image: Option<Image>,
+        image: Option<EntryImage>,
     ) -> Result<()> {
         let now = self.see(path, before, after)?;
         if now.before {
@@ -225,7 +225,7 @@ impl Rewind<'_> {
         &mut self,
         [from, to, temp]: [&RelPath; 3],
         (what, replaced): (&Base, &Base),
-        image: Option<Image>,
+        image: Option<EntryImage>,
     ) -> Result<()> {
         let aside = self.see(temp, replaced, what)?;
         let source = self.see(from, replaced, what)?;
@@ -300,7 +300,7 @@ impl Rewind<'_> {
         path: &RelPath,
         before: &Base,
         temp: &RelPath,
-        (image, successor): (Option<Image>, Successor<'_>),
+        (image, successor): (Option<EntryImage>, Successor<'_>),
     ) -> Result<()> {
         let spare = spare_path(temp);
         let (Some(spare_place), Some(place)) = (self.place(&spare)?, self.place(path)?) else {
@@ -340,7 +340,7 @@ impl Rewind<'_> {
 
     fn old_bytes(
         &self,
-        image: Option<Image>,
+        image: Option<EntryImage>,
         successor: &Successor<'_>,
         hash: &ContentHash,
     ) -> Option<Vec<u8>> {

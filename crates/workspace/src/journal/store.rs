@@ -13,7 +13,7 @@ use rustix::io::{Errno, Result, pread};
 
 use super::entry::{self, EntryId, Header, Loaded};
 use super::frame::{FRAME_BYTES, Frame, Spot, Stage};
-use super::plan::ChangePlan;
+use super::plan::JournalPlan;
 use super::prune::Tail;
 use crate::entry_names::EntryNames;
 use crate::ops::{Name, Ops};
@@ -202,7 +202,7 @@ impl Store {
 
     /// Completes an entry with its images and steps. Its work may begin once
     /// [`Store::files_of`] are on the disk.
-    pub(crate) fn seal(&self, draft: &mut EntryDraft, plan: &mut ChangePlan<'_>) -> Result<()> {
+    pub(crate) fn seal(&self, draft: &mut EntryDraft, plan: &mut JournalPlan<'_>) -> Result<()> {
         let header_len = draft.end - draft.spot.offset - FRAME_BYTES as u64;
         let steps: Vec<_> = plan.planned.iter().map(|planned| planned.step.clone()).collect();
         let mut rest = std::mem::take(&mut plan.images);

@@ -85,7 +85,7 @@ fn a_directory_that_moved_is_watched_only_under_its_new_name() {
     assert_eq!(watcher.len(), 1);
 }
 
-/// A look at every file may meet a moved directory before anybody is told that it moved.
+/// A look at every file may meet a moved directory before the watcher is told that it moved.
 #[test]
 fn forgetting_the_old_name_of_a_directory_leaves_the_watch_of_its_new_one() {
     let tree = Tree::with(&[("old/a.rs", "")]);

@@ -4,7 +4,7 @@ use protocol::{CallReport, Content, ToolCall};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
-use tool_system::extensions::intelligence::find_definition;
+use tool_system::extensions::intelligence::{find_definition, outline};
 use tool_system::extensions::reading::read_file;
 use tool_system::extensions::search::list_directory;
 
@@ -65,8 +65,8 @@ async fn symbol_text(
     path: &str,
     line: u64,
 ) -> Result<Content, String> {
-    let outline = json!({"path": path, "max_tokens": OUTLINE_TOKENS});
-    let outline = call(executor, "outline", outline).await.result.unwrap_or_default();
+    let asked = json!({"path": path, "max_tokens": OUTLINE_TOKENS});
+    let outline = call(executor, outline::NAME, asked).await.result.unwrap_or_default();
     let lines = line_count(outline["outline"].as_str().unwrap_or_default(), line);
     let read = json!({"path": path, "offset": line, "limit": lines});
     let report = call(executor, read_file::NAME, read).await;

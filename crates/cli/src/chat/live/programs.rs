@@ -59,7 +59,6 @@ impl Live {
         }
     }
 
-    /// Has a proposal edited.
     pub(super) fn edit_proposal(&mut self, request: ApprovalRequest) -> anyhow::Result<()> {
         match asking::editor(environment::variable) {
             Some(editor) => self.start(move |run| {

@@ -175,7 +175,7 @@ fn only_what_is_denied_at_the_top_is_exit_code_3() {
         (&[], vec![create("a.txt"), said()], 3),
         (&["--yes", "--deny", "create_file:*"], vec![create("a.txt"), said()], 3),
         (&[], vec![delegate(), create("a.txt"), said(), said()], 0),
-        // A mistake of the model, and a role without the right, were not denied by anybody.
+        // A mistake of the model, and a role without the right, were denied neither by the user nor by a rule.
         (&[], vec![Reply::call("read_file", json!({"path": "none"})), said()], 0),
         (&["--role", "planner"], vec![create("a.txt"), said()], 0),
     ];

@@ -47,7 +47,7 @@ fn whatever_a_server_answers_the_call_ends_with_one_plain_result() {
     let misfit = bench.call("count", "{}");
     assert_eq!(misfit.json()["structured"]["n"], 3, "{}", misfit.stdout);
     bench.set_mood("misfit");
-    insta::assert_snapshot!(bench.call("count", "{}").json()["message"].as_str().unwrap(), @r#"the MCP server t answered something that its own schema does not allow: at `/n`: "many" is not of type "integer""#);
+    insta::assert_snapshot!(bench.call("count", "{}").json()["message"].as_str().unwrap(), @r#"the MCP server t answered something that its own schema does not allow: `n`: expected a whole number, got "many""#);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn the_log_has_a_line_of_json_for_each_request_and_nothing_of_what_was_said() {
         assert!(message.as_object_mut().unwrap().remove(varying).is_some(), "{varying}");
     }
     let route = "/api/sessions/{session}/messages";
-    let expected = json!({"kind": "request", "person": "token", "method": "POST", "route": route, "status": 200});
+    let expected = json!({"kind": "request", "user": "token", "method": "POST", "route": route, "status": 200});
     assert_eq!(message, expected);
     assert!(lines.iter().any(|line| line["kind"] == "message"), "a refusal is told");
 }

@@ -24,10 +24,13 @@ type Texts = BTreeSet<Vec<u8>>;
 
 /// What each match of a part looks like. All texts have small letters.
 enum PatternPiece {
-    /// It is one of these.
     Whole(Texts),
     /// It begins with one text of `start`, ends with one of `end`, and its file meets `need`.
-    Part { start: Texts, end: Texts, need: Need },
+    Part {
+        start: Texts,
+        end: Texts,
+        need: Need,
+    },
 }
 
 impl PatternPiece {

@@ -6,7 +6,7 @@ use protocol::{ErrorCode, ToolError};
 use workspace::{LineEnding, Text};
 
 use super::header::split_at_padded_headers;
-use super::{Hunk, HunkLine, LineKind};
+use super::{HunkLine, LineKind, PatchHunk};
 use crate::edit::grade::{Grade, indentation_len};
 use crate::edit::indentation::Reindent;
 use crate::edit::line_map::LineMap;
@@ -32,7 +32,7 @@ pub(crate) struct HunksApplied {
 }
 
 /// Applies all hunks to the file as it is, or none.
-pub(crate) fn apply_hunks(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, ToolError> {
+pub(crate) fn apply_hunks(text: &Text, hunks: &[PatchHunk]) -> Result<HunksApplied, ToolError> {
     place_all(text, hunks).or_else(|error| match split_at_padded_headers(hunks) {
         // A context line can look like a header with white space before it. So it is taken for one
         // only if it is not in the file.
@@ -41,7 +41,7 @@ pub(crate) fn apply_hunks(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, T
     })
 }
 
-fn place_all(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, ToolError> {
+fn place_all(text: &Text, hunks: &[PatchHunk]) -> Result<HunksApplied, ToolError> {
     let map = LineMap::of(text.body());
     let speaks_of_crs =
         || hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| line.content.contains('\r'));
@@ -58,7 +58,7 @@ fn place_all(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, ToolError> {
 fn place_in<'t>(
     text: &'t Text,
     map: &LineMap<'t>,
-    hunks: &[Hunk],
+    hunks: &[PatchHunk],
 ) -> Result<HunksApplied, ToolError> {
     let mut placer = Placer {
         text,
@@ -84,7 +84,7 @@ fn place_in<'t>(
 }
 
 /// Makes sure that hunks which delete a file hold all that is in it.
-pub(crate) fn verify_deletion(text: &Text, hunks: &[Hunk]) -> Result<(), ToolError> {
+pub(crate) fn verify_deletion(text: &Text, hunks: &[PatchHunk]) -> Result<(), ToolError> {
     if hunks.is_empty() || apply_hunks(text, hunks)?.body.is_empty() {
         return Ok(());
     }
@@ -106,7 +106,7 @@ struct Placer<'t, 'm> {
 impl Placer<'_, '_> {
     fn place<'h>(
         &mut self,
-        hunk: &'h Hunk,
+        hunk: &'h PatchHunk,
     ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         let scopes = self.scopes(hunk)?;
         let found = if hunk.side(LineKind::Add).next().is_none() {
@@ -125,7 +125,7 @@ impl Placer<'_, '_> {
 
     fn place_lines<'h>(
         &self,
-        hunk: &'h Hunk,
+        hunk: &'h PatchHunk,
         scopes: &[Range<usize>],
     ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         for grade in GRADES {
@@ -153,7 +153,7 @@ impl Placer<'_, '_> {
     /// The places that the anchors, the end of the file and the order of the hunks leave.
     fn fitting(
         &self,
-        hunk: &Hunk,
+        hunk: &PatchHunk,
         found: Vec<EditPlace>,
         count: usize,
         scopes: &[Range<usize>],
@@ -177,7 +177,7 @@ impl Placer<'_, '_> {
     }
 
     /// Where the numbers of the hunk say that it begins, from 1.
-    fn named_line(&self, hunk: &Hunk) -> Option<usize> {
+    fn named_line(&self, hunk: &PatchHunk) -> Option<usize> {
         hunk.position?.start.checked_add_signed(self.drift)
     }
 
@@ -185,7 +185,7 @@ impl Placer<'_, '_> {
     /// the end of the file if it says so, and nowhere else.
     fn place_addition<'h>(
         &self,
-        hunk: &'h Hunk,
+        hunk: &'h PatchHunk,
         scopes: &[Range<usize>],
     ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         let total = self.map.len();
@@ -212,7 +212,13 @@ impl Placer<'_, '_> {
     }
 
     /// Whether the new lines stand where the hunk would put them.
-    fn stands_already(&self, hunk: &Hunk, place: &EditPlace, count: usize, grade: Grade) -> bool {
+    fn stands_already(
+        &self,
+        hunk: &PatchHunk,
+        place: &EditPlace,
+        count: usize,
+        grade: Grade,
+    ) -> bool {
         let new: Vec<WantedLine<'_>> = hunk.side(LineKind::Delete).map(wanted).collect();
         let leading = hunk.lines.iter().take_while(|line| line.kind == LineKind::Add).count();
         let leading = if count == 0 { 0 } else { leading };
@@ -232,7 +238,7 @@ impl Placer<'_, '_> {
         places(self.map, &new, &[], grade).iter().any(stands_at)
     }
 
-    fn script<'h>(&self, hunk: &'h Hunk, grade: Grade) -> LineScript<'h> {
+    fn script<'h>(&self, hunk: &'h PatchHunk, grade: Grade) -> LineScript<'h> {
         let literal = self.knows_endings && grade == Grade::Exact;
         let mut kept = 0;
         let mut steps = Vec::new();
@@ -262,7 +268,7 @@ impl Placer<'_, '_> {
     }
 
     /// The lines below each place where the anchors stand; the whole file if there are none.
-    fn scopes(&self, hunk: &Hunk) -> Result<Vec<Range<usize>>, ToolError> {
+    fn scopes(&self, hunk: &PatchHunk) -> Result<Vec<Range<usize>>, ToolError> {
         let mut scopes = vec![Range { start: 0, end: self.map.len() }];
         for anchor in &hunk.anchors {
             let within = |fits: &dyn Fn(&[u8]) -> bool| -> Vec<usize> {
@@ -295,7 +301,7 @@ impl Placer<'_, '_> {
         (line + 1..self.map.len()).find(ends).unwrap_or(self.map.len())
     }
 
-    fn missing_lines(&self, hunk: &Hunk) -> ToolError {
+    fn missing_lines(&self, hunk: &PatchHunk) -> ToolError {
         let (old, new) = (hunk.text_of_side(LineKind::Add), hunk.text_of_side(LineKind::Delete));
         Miss::of_text(self.text, &old, Some(&new)).error()
     }

@@ -1,10 +1,10 @@
 //! The first line of a hunk, and the names of files in a unified diff.
 
-use super::{Hunk, HunkLine, LineKind, Position};
+use super::{HunkLine, LineKind, PatchHunk, Position};
 
 /// Reads `@@ -1,3 +1,4 @@ heading`, `@@ anchor` or `@@`. The heading after numbers is only for the
 /// eye; a text without numbers is a line to look for.
-pub(super) fn parse_hunk_header(line: &str, patch_line: usize) -> Hunk {
+pub(super) fn parse_hunk_header(line: &str, patch_line: usize) -> PatchHunk {
     let text = line.trim_start_matches("@@").trim();
     let position = parse_position(text);
     let anchor = text.strip_suffix("@@").unwrap_or(text).trim();
@@ -12,12 +12,17 @@ pub(super) fn parse_hunk_header(line: &str, patch_line: usize) -> Hunk {
         true => vec![anchor.to_owned()],
         false => Vec::new(),
     };
-    Hunk { patch_line, anchors, position: position.map(|(old, _)| old), ..Hunk::default() }
+    PatchHunk {
+        patch_line,
+        anchors,
+        position: position.map(|(old, _)| old),
+        ..PatchHunk::default()
+    }
 }
 
 /// The hunks with every context line that looks like a header read as one; none if that makes no
 /// other hunks.
-pub(super) fn split_at_padded_headers(hunks: &[Hunk]) -> Option<Vec<Hunk>> {
+pub(super) fn split_at_padded_headers(hunks: &[PatchHunk]) -> Option<Vec<PatchHunk>> {
     let is_header = |line: &HunkLine| {
         let text = line.content.trim();
         line.kind == LineKind::Context && (text == "@@" || text.starts_with("@@ "))
@@ -25,10 +30,10 @@ pub(super) fn split_at_padded_headers(hunks: &[Hunk]) -> Option<Vec<Hunk>> {
     if !hunks.iter().flat_map(|hunk| &hunk.lines).any(is_header) {
         return None;
     }
-    let mut split: Vec<Hunk> = Vec::new();
+    let mut split: Vec<PatchHunk> = Vec::new();
     for hunk in hunks {
-        let Hunk { lines, at_end, .. } = hunk;
-        let mut next = Hunk { lines: Vec::new(), at_end: false, ..hunk.clone() };
+        let PatchHunk { lines, at_end, .. } = hunk;
+        let mut next = PatchHunk { lines: Vec::new(), at_end: false, ..hunk.clone() };
         for (offset, line) in lines.iter().enumerate() {
             if !is_header(line) {
                 next.lines.push(line.clone());
@@ -44,9 +49,9 @@ pub(super) fn split_at_padded_headers(hunks: &[Hunk]) -> Option<Vec<Hunk>> {
                 split.push(std::mem::replace(&mut next, header));
             }
         }
-        split.push(Hunk { at_end: *at_end, ..next });
+        split.push(PatchHunk { at_end: *at_end, ..next });
     }
-    split.iter_mut().for_each(Hunk::add_at_end_unless_placed);
+    split.iter_mut().for_each(PatchHunk::add_at_end_unless_placed);
     split.iter().all(|hunk| !hunk.changes_nothing()).then_some(split)
 }
 

@@ -5,7 +5,7 @@ use workspace::Text;
 use super::*;
 use crate::edit::grade::Grade;
 
-fn hunks_of(patch: &str) -> Vec<Hunk> {
+fn hunks_of(patch: &str) -> Vec<PatchHunk> {
     match parse_patch(patch).unwrap().remove(0).action {
         PatchAction::Update { hunks, .. } | PatchAction::Delete { hunks } => hunks,
         PatchAction::Add { .. } => panic!("a new file has no hunks"),

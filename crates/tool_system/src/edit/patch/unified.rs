@@ -3,7 +3,7 @@
 use protocol::ToolError;
 
 use super::header::{parse_hunk_header, parse_name, parse_position, without_prefixes};
-use super::{FilePatch, Hunk, HunkLine, LineKind, PatchAction, PatchLines, malformed};
+use super::{FilePatch, HunkLine, LineKind, PatchAction, PatchHunk, PatchLines, malformed};
 
 /// Lines of git's extended header that say nothing about the content.
 const IGNORED: [&str; 7] =
@@ -22,7 +22,7 @@ struct FilePatchDraft {
     mode: Option<u32>,
     created: bool,
     deleted: bool,
-    hunks: Vec<Hunk>,
+    hunks: Vec<PatchHunk>,
 }
 
 /// Reads every file of the diff.
@@ -169,7 +169,7 @@ fn finish(draft: Option<FilePatchDraft>, files: &mut Vec<FilePatch>) -> Result<(
 }
 
 /// The content of a new file, whose hunks must hold nothing but added lines.
-fn added_content(hunks: &[Hunk]) -> Result<String, ToolError> {
+fn added_content(hunks: &[PatchHunk]) -> Result<String, ToolError> {
     let mut content = String::new();
     for hunk in hunks {
         if hunk.lines.iter().any(|line| line.kind != LineKind::Add) {
@@ -185,7 +185,7 @@ fn added_content(hunks: &[Hunk]) -> Result<String, ToolError> {
 }
 
 /// Reads the hunk that begins at line `at`; the answer is where the next part begins.
-fn parse_hunk(lines: &PatchLines<'_>, at: usize) -> Result<(Hunk, usize), ToolError> {
+fn parse_hunk(lines: &PatchLines<'_>, at: usize) -> Result<(PatchHunk, usize), ToolError> {
     let header = lines.get(at).unwrap_or_default().trim_start();
     let mut hunk = parse_hunk_header(header, at + 1);
     let counts = parse_position(header.trim_start_matches("@@").trim())
@@ -215,7 +215,7 @@ fn parse_hunk(lines: &PatchLines<'_>, at: usize) -> Result<(Hunk, usize), ToolEr
 }
 
 /// `\ No newline at end of file` after a line.
-fn mark_open(hunk: &mut Hunk) {
+fn mark_open(hunk: &mut PatchHunk) {
     if let Some(last) = hunk.lines.last_mut() {
         last.ended = false;
         hunk.at_end |= last.kind != LineKind::Add;

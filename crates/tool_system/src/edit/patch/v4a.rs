@@ -3,7 +3,7 @@
 use protocol::ToolError;
 
 use super::header::parse_hunk_header;
-use super::{FilePatch, Hunk, HunkLine, LineKind, PatchAction, PatchLines, malformed};
+use super::{FilePatch, HunkLine, LineKind, PatchAction, PatchHunk, PatchLines, malformed};
 
 const FILE_HEADER: &str =
     "`*** Update File: path`, `*** Add File: path`, `*** Delete File: path` or `*** End Patch`";
@@ -195,9 +195,9 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    fn hunk(&mut self) -> Result<Option<Hunk>, ToolError> {
+    fn hunk(&mut self) -> Result<Option<PatchHunk>, ToolError> {
         self.skip_to_header();
-        let mut hunk = Hunk { patch_line: self.at + 1, ..Hunk::default() };
+        let mut hunk = PatchHunk { patch_line: self.at + 1, ..PatchHunk::default() };
         while let Some(line) = self.peek().filter(|line| line.starts_with("@@")) {
             self.at += 1;
             let header = parse_hunk_header(line, self.at);

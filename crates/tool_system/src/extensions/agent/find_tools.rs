@@ -2,6 +2,9 @@
 
 use tool_system::prelude::*;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "find_tools";
+
 /// Matches beyond these are rather a question that is too wide. Tools that are named are all wanted.
 const MAX_FOUND: usize = 6;
 /// A word in a name tells more than one in a description.
@@ -36,7 +39,7 @@ struct FindToolsTool;
 #[async_trait]
 impl Tool for FindToolsTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<FindToolsArgs, FindToolsOutput>("find_tools", Category::Agent)
+        ToolDefinition::new::<FindToolsArgs, FindToolsOutput>(NAME, Category::Agent)
             .finds_tools()
             .termination("Use terminate=false: the tools are there to be called.")
             .prompt("By name: {\"query\": \"git_commit\"}. By what it does: {\"query\": \"delete a file\"}.")

@@ -5,6 +5,9 @@ use tool_system::outcome_text::{OutcomeText, argument, in_one_line, text_at};
 use tool_system::prelude::*;
 use workspace::RelPath;
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "git_commit";
+
 /// Commit files, or what is staged. Hooks are not run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +33,7 @@ struct GitCommitTool;
 #[async_trait]
 impl Tool for GitCommitTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<GitCommitArgs, GitCommitOutput>("git_commit", Category::VersionControl)
+        ToolDefinition::new::<GitCommitArgs, GitCommitOutput>(NAME, Category::VersionControl)
             .on_demand()
             .permissions([
                 ToolPermission::ReadFiles,

@@ -4,6 +4,9 @@ use tool_system::outcome_text::{EditText, EditedFiles, argument, written_summary
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, WrittenFile, propose_write};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "append_file";
+
 /// Append text to a file, on a line of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +21,7 @@ struct AppendFileTool;
 #[async_trait]
 impl Tool for AppendFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<AppendFileArgs, WrittenFile>("append_file", Category::Writing)
+        ToolDefinition::new::<AppendFileArgs, WrittenFile>(NAME, Category::Writing)
             .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
             .approval(Approval::Always)

@@ -5,6 +5,9 @@ use tool_system::outcome_text::{EditText, EditedFiles, argument, edit_summary};
 use tool_system::prelude::*;
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "edit_lines";
+
 /// Insert after, delete or replace lines by number.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +49,7 @@ struct EditLinesTool;
 #[async_trait]
 impl Tool for EditLinesTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<EditLinesArgs, EditLinesOutput>("edit_lines", Category::Writing)
+        ToolDefinition::new::<EditLinesArgs, EditLinesOutput>(NAME, Category::Writing)
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
             .approval(Approval::Always)
             .termination(

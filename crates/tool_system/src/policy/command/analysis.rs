@@ -31,7 +31,6 @@ pub enum CommandReach {
     Nothing,
     /// Files of the project.
     Files,
-    /// The network.
     Network,
 }
 

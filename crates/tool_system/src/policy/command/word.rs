@@ -16,7 +16,6 @@ pub enum WordKind {
     Opaque,
 }
 
-/// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CommandWord {
     /// The text without quotes; as it was written if it is opaque.

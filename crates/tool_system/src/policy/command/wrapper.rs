@@ -7,7 +7,6 @@ use super::{CommandWord, SimpleCommand, environment, git, syntax};
 pub(super) enum Inner {
     /// Nothing that is known of.
     Nothing,
-    /// These commands.
     Commands(Vec<SimpleCommand>),
     /// A shell text.
     Script(String),

@@ -40,7 +40,7 @@ impl fmt::Display for Mistake {
 
 /// What a right file says.
 #[derive(Clone, Debug)]
-pub(super) struct Definition {
+pub(super) struct CustomDefinition {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) category: Category,
@@ -117,14 +117,14 @@ enum ParameterKind {
 }
 
 /// Reads the text of a file; all its mistakes in the order of the text, if it has any.
-pub(super) fn read(text: &str) -> Result<Definition, Vec<Mistake>> {
+pub(super) fn read(text: &str) -> Result<CustomDefinition, Vec<Mistake>> {
     understood(text).map_err(|mut mistakes| {
         mistakes.sort();
         mistakes
     })
 }
 
-fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
+fn understood(text: &str) -> Result<CustomDefinition, Vec<Mistake>> {
     let mut reader = ToolFileReader { text, mistakes: Vec::new() };
     for error in DeTable::parse_recoverable(text).1 {
         reader.mistake(error.span().unwrap_or_default(), error.message().to_owned());
@@ -143,7 +143,7 @@ fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
     let needed = [ToolPermission::ReadFiles, ToolPermission::ExecuteCommands];
     let network = file.network.then_some(ToolPermission::NetworkAccess);
     match (template, reader.mistakes.is_empty()) {
-        (Some(template), true) => Ok(Definition {
+        (Some(template), true) => Ok(CustomDefinition {
             parameters: schema(&file.parameters),
             example: example(&file.parameters),
             name: file.name.into_inner(),

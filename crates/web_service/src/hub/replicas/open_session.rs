@@ -5,14 +5,14 @@ use std::sync::Arc;
 use protocol::{ApprovalRequest, ContentHash};
 use store::SessionId;
 
-use super::{Question, RemoteSession};
+use super::{Question, ReplicaSession};
 use crate::api::SessionBrief;
 use crate::hub::{LiveSession, ServedProject, SessionFeed, SessionHub};
 
 #[derive(Clone)]
 pub(crate) enum OpenSession {
     Here(Arc<LiveSession>),
-    Elsewhere(Arc<RemoteSession>),
+    Elsewhere(Arc<ReplicaSession>),
 }
 
 impl OpenSession {
@@ -105,7 +105,7 @@ impl SessionHub {
     }
 
     /// The session, if it is open in another replica.
-    pub(crate) fn remote_session(&self, id: &SessionId) -> Option<Arc<RemoteSession>> {
+    pub(crate) fn remote_session(&self, id: &SessionId) -> Option<Arc<ReplicaSession>> {
         self.link()?.remote().get(id).cloned()
     }
 }

@@ -103,7 +103,7 @@ impl ReplicaLink {
 }
 
 /// A session that is open in another replica.
-pub(crate) struct RemoteSession {
+pub(crate) struct ReplicaSession {
     id: SessionId,
     project: Arc<ServedProject>,
     brief: SessionBrief,
@@ -112,14 +112,14 @@ pub(crate) struct RemoteSession {
     questions: Vec<(u64, Arc<ApprovalRequest>)>,
 }
 
-impl RemoteSession {
+impl ReplicaSession {
     /// The session with this standing; `known` is what was known of it before. None if it is closed, or a question
     /// cannot be read.
     pub(super) async fn read(
         id: SessionId,
         project: Arc<ServedProject>,
         standing: SessionStanding,
-        known: Option<&RemoteSession>,
+        known: Option<&ReplicaSession>,
     ) -> Option<Self> {
         let brief = standing.brief.clone()?;
         let mut questions = Vec::new();

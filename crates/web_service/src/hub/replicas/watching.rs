@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::ReplicaLink;
 use super::direct_call_questions::share_questions;
-use super::standing::{RemoteSession, SessionStanding};
+use super::standing::{ReplicaSession, SessionStanding};
 use crate::hub::{ServedProject, SessionHub};
 
 /// How often everything is looked at, since hints may be lost.
@@ -172,7 +172,7 @@ impl SessionHub {
             let project = standing.brief.as_ref().and_then(|brief| self.served(&brief.project));
             let remote = match project {
                 Some(project) => {
-                    RemoteSession::read(id.clone(), project, standing, known.as_deref()).await
+                    ReplicaSession::read(id.clone(), project, standing, known.as_deref()).await
                 }
                 None => None,
             };
@@ -184,7 +184,7 @@ impl SessionHub {
         self.projects().iter().find(|project| project.name == name).cloned()
     }
 
-    fn changed_elsewhere(&self, link: &ReplicaLink, id: SessionId, remote: Option<RemoteSession>) {
+    fn changed_elsewhere(&self, link: &ReplicaLink, id: SessionId, remote: Option<ReplicaSession>) {
         let feed = self.known_feed(&id);
         let before = match remote {
             Some(remote) => link.remote().insert(id, Arc::new(remote)),

@@ -294,7 +294,7 @@ fn recover(context: &str, trees: &[Snapshot; 2], allowed: &[Snapshot]) {
     assert_eq!((&report.conflicts[..], &report.failed[..]), (&[][..], &[][..]), "{context}");
     let mut now = project.snapshot();
     // If not a byte of the entry reached the disk, nothing tells of a temporary file whose name
-    // did. It holds nothing that anybody would miss.
+    // did. It holds nothing that a user would miss.
     project.left_overs().iter().for_each(|path| drop(now.remove(path)));
     assert!(allowed.contains(&now), "{context}: {:#?} became {now:#?}", trees[0]);
     assert!(project.quick().recovery().is_empty(), "{context}: not idempotent");
