@@ -272,9 +272,9 @@ impl AcpAgent {
         SessionWire { connection: self.connection.clone(), id, editor }
     }
 
-    /// The session, if it is open here.
+    /// The session, if it is open here. One whose task has panicked is not, so that it can be loaded again.
     pub(crate) fn live(&self, id: &WireId) -> Option<Arc<LiveEditor>> {
-        locked(&self.live).get(id).cloned()
+        locked(&self.live).get(id).filter(|live| !live.is_closed()).cloned()
     }
 
     /// The session, which has to be open here.
