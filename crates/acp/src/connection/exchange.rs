@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CANCEL_REQUEST, EditorConnection, MessageHandler, TheirRequest};
 use crate::bounded_lines::next_line;
-use crate::incoming::IncomingMessage;
+use crate::incoming::{IncomingMessage, parsed_bytes};
 use crate::responder::IncomingRequest;
 use crate::wire::failed;
 
 /// Requests that the editor waits for; more are refused. An editor has a few for each session.
 pub(super) const MOST_UNANSWERED: usize = 1024;
-/// Bytes of these requests: a few of the longest lines.
+/// Bytes of these requests, as parsed: a few of the longest.
 pub(super) const MOST_UNANSWERED_BYTES: usize = 256 * 1024 * 1024;
 /// How long an editor may take, once the connection ends, to read what was said before.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ impl EditorConnection {
         let mut input = BufReader::new(input);
         let reading = async {
             while let Some(line) = next_line(&mut input).await? {
-                self.take(IncomingMessage::read(&line), line.len(), handler);
+                self.take(IncomingMessage::read(&line), parsed_bytes(&line), handler);
             }
             Ok(())
         };

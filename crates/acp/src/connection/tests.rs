@@ -1,7 +1,7 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use agent_client_protocol_schema::v1::ReadTextFileRequest;
+use agent_client_protocol_schema::v1::{ReadTextFileRequest, ReadTextFileResponse};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, duplex};
 use tokio::task::JoinHandle;
 
@@ -12,6 +12,8 @@ use crate::responder::Responder;
 mod lines;
 
 const PIPE: usize = 1 << 20;
+const INVALID_ANSWER: &str =
+    r#""error":{"code":-32603,"message":"its answer is not a JSON-RPC answer"}"#;
 /// The clock of these tests stands still while anything can go on.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
@@ -128,6 +130,14 @@ async fn messages_come_in_the_order_in_which_they_were_said() {
     }
 }
 
+/// What became of a request for a text, unless it waits for ever.
+async fn outcome(asked: impl Future<Output = Result<ReadTextFileResponse, Error>>) -> String {
+    match tokio::time::timeout(WATCHDOG, asked).await.expect("the request hangs") {
+        Ok(answer) => format!(r#""result":{}"#, json!(answer.content)),
+        Err(error) => format!(r#""error":{}"#, json!(error)),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_the_editor_answers_goes_to_who_asked() {
     let mut editor = Editor::new(PIPE, PIPE);
@@ -141,6 +151,17 @@ async fn what_the_editor_answers_goes_to_who_asked() {
             r#""result":{}"#,
             r#""error":{"code":-32603,"message":"its answer is not valid: missing field `content`"}"#,
         ),
+        // Some libraries write both fields always.
+        (r#""result":{"content":"text"},"error":null"#, r#""result":"text""#),
+        (
+            r#""result":null,"error":{"code":7,"message":"no"}"#,
+            r#""error":{"code":7,"message":"no"}"#,
+        ),
+        // What is malformed is an answer all the same: nothing better will come.
+        (r#""error":5"#, INVALID_ANSWER),
+        (r#""error":null"#, INVALID_ANSWER),
+        (r#""result":1,"error":{}"#, INVALID_ANSWER),
+        (r#""result":{"content":"text"},"jsonrpc":"1.0""#, INVALID_ANSWER),
     ];
     for (number, (answer, expected)) in answers.iter().enumerate() {
         let id = number + 1;
@@ -151,15 +172,10 @@ async fn what_the_editor_answers_goes_to_who_asked() {
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"fs/read_text_file","params":{{"sessionId":"s","path":"/f"}}}}"#
             )
         );
-        // A malformed answer is no answer, and a second one goes nowhere.
-        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":5}}"#)).await;
+        // A second answer goes nowhere.
         editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#)).await;
         editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).await;
-        let result = match asked.await {
-            Ok(answer) => format!(r#""result":{}"#, json!(answer.content)),
-            Err(error) => format!(r#""error":{}"#, json!(error)),
-        };
-        assert_eq!(result, *expected);
+        assert_eq!(outcome(asked).await, *expected, "{answer}");
     }
     assert!(editor.leave().await.0.is_empty());
 }
