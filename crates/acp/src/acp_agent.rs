@@ -354,10 +354,15 @@ impl AcpAgent {
         if was_live { Ok(()) } else { Err(unknown(id)) }
     }
 
+    /// Ends the turns of all sessions.
+    pub(crate) fn cancel(&self) {
+        locked(&self.live).values().for_each(|live| live.cancel());
+    }
+
     /// Ends everything and releases all sessions.
     pub(crate) async fn close(&self) {
+        self.cancel();
         let live: Vec<_> = locked(&self.live).drain().map(|(_, live)| live).collect();
-        live.iter().for_each(|live| live.cancel());
         for live in live {
             live.close().await;
         }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, OwnedMutexGuard, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::responder::IncomingRequest;
@@ -32,6 +32,8 @@ pub(crate) trait MessageHandler: Sync {
 
 /// A request that the editor answers.
 pub(crate) trait OutgoingRequest: Serialize {
+    /// The editor says no more. What is under way has a moment to answer.
+    fn left(&self);
     const METHOD: &'static str;
     type Answer: DeserializeOwned;
 }
@@ -57,6 +59,8 @@ struct OpenCalls {
     /// Requests of ours that wait for their answers.
     ours: BTreeMap<i64, oneshot::Sender<Result<Value, Error>>>,
     arrivals: u64,
+    /// Tells that the last request of the editor was answered.
+    all_answered: Notify,
     /// Requests of the editor, by their arrival: it may give the same id to several.
     theirs: BTreeMap<u64, TheirRequest>,
 }
@@ -97,6 +101,7 @@ impl EditorConnection {
         if let Ok(params) = serde_json::to_string(params) {
             self.send(format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#));
         }
+            all_answered: Notify::new(),
     }
 
     /// Asks the editor. To drop the future takes the request back.
@@ -149,6 +154,11 @@ impl EditorConnection {
 
     fn send(&self, mut line: String) {
         let shared = &*self.0;
+        let mut open = self.open();
+        open.theirs.remove(&arrival);
+        if open.theirs.is_empty() {
+            self.0.all_answered.notify_waiters();
+        }
         if shared.closed.is_cancelled() || shared.is_stuck.is_cancelled() {
             return;
         }

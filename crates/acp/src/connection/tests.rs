@@ -5,7 +5,7 @@ use agent_client_protocol_schema::v1::{ReadTextFileRequest, ReadTextFileResponse
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, duplex};
 use tokio::task::JoinHandle;
 
-use super::exchange::{MOST_UNANSWERED, MOST_UNANSWERED_BYTES};
+use super::exchange::{LAST_WORDS, MOST_UNANSWERED, MOST_UNANSWERED_BYTES};
 use super::*;
 use crate::responder::Responder;
 
@@ -18,7 +18,7 @@ const INVALID_ANSWER: &str =
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// Answers by the name of the method.
-struct Desk(EditorConnection);
+struct Desk(EditorConnection, CancellationToken);
 
 impl MessageHandler for Desk {
     fn request(&self, request: IncomingRequest) {
@@ -30,6 +30,17 @@ impl MessageHandler for Desk {
             "panic" => request.answer_later(|_: Value| panicking()),
             "hold" => request.take(|_: Value, responder: Responder<Value>| {
                 tokio::spawn(async move { responder.cancellation().cancelled_owned().await });
+            "slow" => request.answer_later(|params: Value| async move {
+                tokio::time::sleep(LAST_WORDS / 2).await;
+                Ok(params)
+            }),
+            "prompt" => {
+                let left = self.1.clone();
+                request.answer_later(|_: Value| async move {
+                    left.cancelled().await;
+                    Ok("cancelled")
+                });
+            }
             }),
             _ => request.refuse_method(),
         }
@@ -42,6 +53,10 @@ impl MessageHandler for Desk {
     }
 }
 
+
+    fn left(&self) {
+        self.1.cancel();
+    }
 async fn panicking() -> Result<Value, Error> {
     panic!("in a task")
 }
@@ -63,7 +78,7 @@ impl Editor {
         let (ours, stop) = (connection.clone(), CancellationToken::new());
         let fired = stop.clone();
         let agent = tokio::spawn(async move {
-            let desk = Desk(ours.clone());
+            let desk = Desk(ours.clone(), CancellationToken::new());
             ours.run(written, agent_input, agent_output, &fired, &desk).await
         });
         let output = BufReader::new(output).lines();
@@ -231,6 +246,28 @@ async fn an_editor_that_does_not_read_is_gone_at_a_bound() {
     let text = "x".repeat(90);
     for _ in 0..1000 {
         connection.notify("said", &json!([text]));
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_when_the_editor_says_no_more_is_answered() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    editor.say(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await;
+    editor.say(r#"{"jsonrpc":"2.0","id":2,"method":"prompt"}"#).await;
+    let (rest, ended) = editor.leave().await;
+    let cancelled = r#"{"jsonrpc":"2.0","id":2,"result":"cancelled"}"#;
+    let slow = r#"{"jsonrpc":"2.0","id":1,"result":null}"#;
+    assert_eq!(rest, [cancelled, slow]);
+    assert!(ended.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_too_long_is_not_waited_for_at_the_end() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    editor.say(r#"{"jsonrpc":"2.0","id":1,"method":"hold"}"#).await;
+    let before = tokio::time::Instant::now();
+    let (rest, ended) = editor.leave().await;
+    assert!(rest.is_empty() && ended.is_ok());
+    assert_eq!(before.elapsed(), LAST_WORDS);
+}
+
     }
     assert!(connection.0.unread.load(Ordering::Relaxed) < 10_000 + 200);
     assert_eq!(agent.await.unwrap().unwrap_err().to_string(), "the editor does not read");
