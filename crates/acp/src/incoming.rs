@@ -33,7 +33,7 @@ pub(crate) enum IncomingMessage {
     },
     /// Not a message. The error is the answer, without an id, because none can be relied upon.
     Invalid(Error),
-    /// An answer to nobody knows what. Answering an answer could go on for ever.
+    /// An answer without a usable id. Answering an answer could go on for ever.
     Nothing,
 }
 

@@ -196,7 +196,7 @@ impl EditorTask {
             }
         }
         let Self { session, mut stage, .. } = self;
-        stage.catch_up();
+        stage.catch_up().await;
         session.close().await;
     }
 
@@ -221,7 +221,7 @@ impl EditorTask {
             self.stage = Stage::new(&self.session, self.stage.wire.clone());
             let (store, id) = (&self.session.parts().store, self.session.id());
             let entries = store.load(id).await.map_err(failed)?.entries;
-            self.stage.take_past(&entries, replay);
+            self.stage.take_past(&entries, replay).await;
         }
         Ok(self.choices())
     }
@@ -237,7 +237,7 @@ impl EditorTask {
         if mode.role != self.session.parts().role {
             self.session.set_role(mode.role).await.map_err(failed)?;
         }
-        self.stage.renew(&self.session);
+        self.stage.renew(&self.session).await;
         Ok(())
     }
 
@@ -258,7 +258,7 @@ impl EditorTask {
             model.effort = effort_named(value).ok_or_else(unknown)?;
         }
         self.session.set_model(model).await.map_err(failed)?;
-        self.stage.renew(&self.session);
+        self.stage.renew(&self.session).await;
         Ok(())
     }
 

@@ -165,6 +165,7 @@ impl EditorConnection {
             let Some(line) = line else { return Ok(()) };
             output.write_all(line.as_bytes()).await?;
             self.0.unread.fetch_sub(line.len(), Ordering::Relaxed);
+            self.0.read.notify_waiters();
             if lines.is_empty() {
                 output.flush().await?;
             }

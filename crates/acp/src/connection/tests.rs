@@ -28,8 +28,6 @@ impl MessageHandler for Desk {
             "typed" => request.answer(|params: CancelRequestNotification| Ok(params)),
             "drop" => request.take(|_: Value, responder: Responder<Value>| drop(responder)),
             "panic" => request.answer_later(|_: Value| panicking()),
-            "hold" => request.take(|_: Value, responder: Responder<Value>| {
-                tokio::spawn(async move { responder.cancellation().cancelled_owned().await });
             "slow" => request.answer_later(|params: Value| async move {
                 tokio::time::sleep(LAST_WORDS / 2).await;
                 Ok(params)
@@ -41,6 +39,8 @@ impl MessageHandler for Desk {
                     Ok("cancelled")
                 });
             }
+            "hold" => request.take(|_: Value, responder: Responder<Value>| {
+                tokio::spawn(async move { responder.cancellation().cancelled_owned().await });
             }),
             _ => request.refuse_method(),
         }
@@ -51,12 +51,12 @@ impl MessageHandler for Desk {
             self.0.notify("said", &params);
         }
     }
-}
-
 
     fn left(&self) {
         self.1.cancel();
     }
+}
+
 async fn panicking() -> Result<Value, Error> {
     panic!("in a task")
 }
@@ -231,22 +231,6 @@ async fn a_question_ends_with_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_editor_that_closes_its_ear_ends_the_connection() {
-    let Editor { connection, output, agent, input, .. } = Editor::new(PIPE, PIPE);
-    drop(output);
-    connection.notify("said", &json!({}));
-    assert_eq!(agent.await.unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
-    assert!(connection.is_closed());
-    drop(input);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_editor_that_does_not_read_is_gone_at_a_bound() {
-    let Editor { connection, agent, input, output, .. } = Editor::new(100, 10_000);
-    let text = "x".repeat(90);
-    for _ in 0..1000 {
-        connection.notify("said", &json!([text]));
-#[tokio::test(start_paused = true)]
 async fn what_is_under_way_when_the_editor_says_no_more_is_answered() {
     let mut editor = Editor::new(PIPE, PIPE);
     editor.say(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await;
@@ -268,9 +252,70 @@ async fn what_takes_too_long_is_not_waited_for_at_the_end() {
     assert_eq!(before.elapsed(), LAST_WORDS);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_closes_its_ear_ends_the_connection() {
+    let Editor { connection, output, agent, input, .. } = Editor::new(PIPE, PIPE);
+    drop(output);
+    connection.notify("said", &json!({}));
+    assert_eq!(agent.await.unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert!(connection.is_closed());
+    drop(input);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_does_not_read_is_gone_at_a_bound() {
+    let Editor { connection, agent, input, output, .. } = Editor::new(100, 10_000);
+    let text = "x".repeat(90);
+    for _ in 0..1000 {
+        connection.notify("said", &json!([text]));
     }
     assert!(connection.0.unread.load(Ordering::Relaxed) < 10_000 + 200);
     assert_eq!(agent.await.unwrap().unwrap_err().to_string(), "the editor does not read");
+    drop((input, output));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_line_above_the_bound_reaches_an_editor_that_reads() {
+    let mut editor = Editor::new(100, 10_000);
+    let text = "x".repeat(20_000);
+    editor.connection.notify("said", &json!([text]));
+    assert!(editor.hear().await.contains(&text));
+    assert!(editor.leave().await.1.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_who_wait_for_room_never_have_more_than_one_message_above_it() {
+    const TELLERS: usize = 20;
+    const MESSAGES: usize = 50;
+    let mut editor = Editor::new(100, 10_000);
+    let text = "x".repeat(900);
+    for _ in 0..TELLERS {
+        let (connection, text) = (editor.connection.clone(), text.clone());
+        tokio::spawn(async move {
+            for _ in 0..MESSAGES {
+                let _turn = connection.room().await;
+                connection.notify("said", &json!([text]));
+                assert!(connection.0.unread.load(Ordering::Relaxed) < connection.0.room + 1000);
+            }
+        });
+    }
+    for _ in 0..TELLERS * MESSAGES {
+        editor.hear().await;
+    }
+    assert!(editor.leave().await.1.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_the_editor_has_gone_there_is_room() {
+    let Editor { connection, agent, input, output, stop, .. } = Editor::new(100, 10_000);
+    connection.notify("said", &json!(["x".repeat(9_000)]));
+    let waiting = {
+        let connection = connection.clone();
+        tokio::spawn(async move { drop(connection.room().await) })
+    };
+    stop.cancel();
+    waiting.await.unwrap();
+    agent.await.unwrap().unwrap();
     drop((input, output));
 }
 
