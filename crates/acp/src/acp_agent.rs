@@ -274,9 +274,9 @@ impl AcpAgent {
         SessionWire { connection: self.connection.clone(), id, editor }
     }
 
-    /// The session, if it is open here.
+    /// The session, if it is open here. One whose task has panicked is not, so that it can be loaded again.
     pub(crate) fn live(&self, id: &WireId) -> Option<Arc<LiveEditor>> {
-        locked(&self.live).get(id).cloned()
+        locked(&self.live).get(id).filter(|live| !live.is_closed()).cloned()
     }
 
     /// The session, which has to be open here.
@@ -356,10 +356,15 @@ impl AcpAgent {
         if was_live { Ok(()) } else { Err(unknown(id)) }
     }
 
+    /// Ends the turns of all sessions.
+    pub(crate) fn cancel(&self) {
+        locked(&self.live).values().for_each(|live| live.cancel());
+    }
+
     /// Ends everything and releases all sessions.
     pub(crate) async fn close(&self) {
+        self.cancel();
         let live: Vec<_> = locked(&self.live).drain().map(|(_, live)| live).collect();
-        live.iter().for_each(|live| live.cancel());
         for live in live {
             live.close().await;
         }

@@ -1,9 +1,11 @@
 //! The connection to an editor: messages are taken one after the other, and sent in the order in which they are said.
 //!
-//! Whatever the editor does, what is held for it is bounded: one line of its own, requests that it waits for, and what it
-//! has not read yet.
+//! Whatever the editor does, what is held for it is bounded: one message of its own, requests that it waits for, and what it
+//! has not read yet. What a session shows, and requests with long texts, wait for [`room`](EditorConnection::room); answers
+//! do not.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,15 +14,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, OwnedMutexGuard, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::responder::IncomingRequest;
 use crate::wire::failed;
 
-/// Bytes that wait for the editor to read them. A long conversation that is shown again is a few megabytes; an editor that
-/// leaves this much has stopped reading and is treated as gone.
+/// Bytes that wait for the editor to read them. What can wait for room does not come near it: an editor that leaves this
+/// much of the rest has stopped reading and is treated as gone.
 const MOST_UNREAD: usize = 256 * 1024 * 1024;
+/// There is room while less than this part of it is unread: enough to keep an editor busy that reads.
+const ROOM_PART: usize = 32;
 /// Takes back a request, in both directions.
 const CANCEL_REQUEST: &str = "$/cancel_request";
 
@@ -28,6 +32,8 @@ const CANCEL_REQUEST: &str = "$/cancel_request";
 pub(crate) trait MessageHandler: Sync {
     fn request(&self, request: IncomingRequest);
     fn notification(&self, method: &str, params: Value);
+    /// The editor says no more. What is under way has a moment to answer.
+    fn left(&self);
 }
 
 /// A request that the editor answers.
@@ -45,10 +51,16 @@ struct Shared {
     /// Bytes that wait for the editor, and how many may.
     unread: AtomicUsize,
     most_unread: usize,
+    /// The bytes below which there is room, who may use it next, and what tells that the editor has read something.
+    room: usize,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    read: Notify,
     /// Fires when too much is unread.
     is_stuck: CancellationToken,
     closed: CancellationToken,
     open: Mutex<OpenCalls>,
+    /// Tells that the last request of the editor was answered.
+    all_answered: Notify,
 }
 
 #[derive(Default)]
@@ -60,6 +72,9 @@ struct OpenCalls {
     /// Requests of the editor, by their arrival: it may give the same id to several.
     theirs: BTreeMap<u64, TheirRequest>,
 }
+
+/// There is room for one message, which may be long, while this is held.
+pub(crate) struct Room(#[expect(dead_code, reason = "held for its lock")] OwnedMutexGuard<()>);
 
 /// A request of the editor that is not answered yet.
 struct TheirRequest {
@@ -80,9 +95,13 @@ impl EditorConnection {
             lines,
             unread: AtomicUsize::new(0),
             most_unread,
+            room: most_unread / ROOM_PART,
+            turn: Arc::default(),
+            read: Notify::new(),
             is_stuck: CancellationToken::new(),
             closed: CancellationToken::new(),
             open: Mutex::default(),
+            all_answered: Notify::new(),
         };
         (Self(Arc::new(shared)), written)
     }
@@ -134,8 +153,12 @@ impl EditorConnection {
 
     /// Answers a request of the editor with a result, as JSON, or an error.
     pub(crate) fn answer(&self, id: &RequestId, arrival: u64, result: Result<String, Error>) {
-        self.open().theirs.remove(&arrival);
         self.send_answer(id, result);
+        let mut open = self.open();
+        open.theirs.remove(&arrival);
+        if open.theirs.is_empty() {
+            self.0.all_answered.notify_waiters();
+        }
     }
 
     fn send_answer(&self, id: &RequestId, result: Result<String, Error>) {
@@ -153,12 +176,37 @@ impl EditorConnection {
             return;
         }
         line.push('\n');
-        let unread = shared.unread.fetch_add(line.len(), Ordering::Relaxed) + line.len();
-        if unread > shared.most_unread {
+        let before = shared.unread.fetch_add(line.len(), Ordering::Relaxed);
+        // One long line says nothing about whether the editor reads.
+        if before > 0 && before + line.len() > shared.most_unread {
             shared.is_stuck.cancel();
         } else {
             let _ = shared.lines.send(line);
         }
+    }
+
+    /// Waits until the editor has read enough. One at a time, so that many sessions that show something do not all find
+    /// the same room. Once the connection has ended there is room for everything, since nothing is kept.
+    pub(crate) async fn room(&self) -> Room {
+        let shared = &*self.0;
+        let turn = Arc::clone(&shared.turn).lock_owned().await;
+        loop {
+            let mut read = pin!(shared.read.notified());
+            // What is read from here on is not missed.
+            read.as_mut().enable();
+            if self.has_room() {
+                return Room(turn);
+            }
+            tokio::select! {
+                () = read => {}
+                () = shared.closed.cancelled() => {}
+            }
+        }
+    }
+
+    /// Whether something can be said that could be left out as well.
+    pub(crate) fn has_room(&self) -> bool {
+        self.is_closed() || self.0.unread.load(Ordering::Relaxed) < self.0.room
     }
 
     fn open(&self) -> MutexGuard<'_, OpenCalls> {

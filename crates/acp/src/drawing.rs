@@ -54,6 +54,14 @@ pub(crate) struct Drawing {
     over: HashSet<ItemId>,
 }
 
+/// What is still to be shown of a session that is shown again.
+pub(crate) struct ShownPast<'a> {
+    ids: std::vec::IntoIter<ItemId>,
+    /// The last question about each call.
+    asked: HashMap<ItemId, &'a ApprovalRequest>,
+    is_over: bool,
+}
+
 impl Drawing {
     pub(crate) fn new(tools: ProjectTools, editor: EditorTraits, window: u64) -> Self {
         Self {
@@ -104,37 +112,45 @@ impl Drawing {
         DrawnEntry { updates, asked }
     }
 
-    /// Takes the whole log of a session that is shown again. Answers with how everything ended; what the conversation
-    /// has gone back from is left out.
-    pub(crate) fn replay(&mut self, entries: &[LogEntry]) -> Vec<SessionUpdate> {
+    /// Takes the whole log of a session that is shown again. What the conversation has gone back from is left out.
+    pub(crate) fn take_past<'a>(&mut self, entries: &'a [LogEntry]) -> ShownPast<'a> {
+        let mut asked_about = HashMap::new();
         for entry in entries {
             let changes = self.timeline.apply(entry);
             let request = asked(&entry.event);
             if let Some(request) = request
                 && let Some(id) = self.card_of(&changes, &request.step_id)
             {
+                asked_about.insert(id, request);
+            }
+        }
+        let items = self.timeline.items();
+        let is_plan = |item: &&Item| item.depth == 0 && matches!(item.body, ItemBody::Plan { .. });
+        let plan = items.iter().rev().find(is_plan).map(|item| item.id);
+        let is_shown = |item: &&Item| {
+            let is_earlier_plan =
+                matches!(item.body, ItemBody::Plan { .. }) && plan != Some(item.id);
+            !item.rewound && !is_earlier_plan
+        };
+        let ids: Vec<ItemId> = items.iter().filter(is_shown).map(|item| item.id).collect();
+        ShownPast { ids: ids.into_iter(), asked: asked_about, is_over: false }
+    }
+
+    /// How the next item of the past has ended and, after the last, what is true of the whole session. One after the
+    /// other: the texts of all of them together can be many times as long as the log.
+    pub(crate) fn next_of(&mut self, past: &mut ShownPast<'_>) -> Option<Vec<SessionUpdate>> {
+        if let Some(id) = past.ids.next() {
+            if let Some(request) = past.asked.remove(&id) {
                 self.diffs.insert(id, whole_text::diffs(request, &self.tools));
             }
+            return Some(self.item(id, UserMessages::Shown));
         }
-        let ids: Vec<ItemId> = self.timeline.items().iter().map(|item| item.id).collect();
-        let is_plan = |item: &&Item| item.depth == 0 && matches!(item.body, ItemBody::Plan { .. });
-        let plan = self.timeline.items().iter().rev().find(is_plan).map(|item| item.id);
-        let mut updates = Vec::new();
-        for id in ids {
-            let item = self.timeline.item(id);
-            let is_earlier_plan = matches!(item.body, ItemBody::Plan { .. }) && plan != Some(id);
-            if !item.rewound && !is_earlier_plan {
-                updates.extend(self.item(id, UserMessages::Shown));
-            }
+        if std::mem::replace(&mut past.is_over, true) {
+            return None;
         }
         let title = self.timeline.facts().title.clone();
-        updates.extend(
-            title.map(|title| {
-                SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title))
-            }),
-        );
-        updates.extend(self.usage());
-        updates
+        let title = title.map(|title| SessionInfoUpdate::new().title(title));
+        Some(title.map(SessionUpdate::SessionInfoUpdate).into_iter().chain(self.usage()).collect())
     }
 
     /// Takes what a call prints while it runs. Answers with its item if there is a line more.

@@ -77,7 +77,12 @@ impl OpenDocuments for EditorDocuments {
         };
         let wire = self.wire.get().ok_or_else(|| refused("the session has not begun"))?;
         let request = WriteTextFileRequest::new(wire.id.clone(), path, text);
-        let asked = wire.connection.request(&request);
+        let asked = async {
+            let room = wire.connection.room().await;
+            let answered = wire.connection.request(&request);
+            drop(room);
+            answered.await
+        };
         match timeout(WRITE_PATIENCE, asked).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(refused(&visible(&error.message))),

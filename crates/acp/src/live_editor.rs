@@ -76,10 +76,7 @@ impl LiveEditor {
         let stage = Stage::new(&session, wire);
         let task = EditorTask { session, project, stage, approval, prompts: Arc::clone(&prompts) };
         let is_closed = closed.clone();
-        tokio::spawn(async move {
-            task.run(received).await;
-            is_closed.cancel();
-        });
+        tokio::spawn(run_until_closed(task.run(received), is_closed));
         Self { requests, prompts, closed }
     }
 
@@ -105,6 +102,11 @@ impl LiveEditor {
             }
         });
         let _ = self.requests.send(EditorRequest::Prompt { blocks, cancel, responder });
+    }
+
+    /// Whether its task has ended, which only a panic does by itself.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
     }
 
     /// Ends what is answered and what waits.
@@ -142,6 +144,12 @@ impl LiveEditor {
 
 fn locked(prompts: &Mutex<Vec<CancellationToken>>) -> MutexGuard<'_, Vec<CancellationToken>> {
     prompts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whoever closes the session waits for `closed`, which fires after a panic too.
+async fn run_until_closed(task: impl Future<Output = ()>, closed: CancellationToken) {
+    let _closed = closed.drop_guard();
+    task.await;
 }
 
 struct EditorTask {
@@ -188,7 +196,7 @@ impl EditorTask {
             }
         }
         let Self { session, mut stage, .. } = self;
-        stage.catch_up();
+        stage.catch_up().await;
         session.close().await;
     }
 
@@ -213,7 +221,7 @@ impl EditorTask {
             self.stage = Stage::new(&self.session, self.stage.wire.clone());
             let (store, id) = (&self.session.parts().store, self.session.id());
             let entries = store.load(id).await.map_err(failed)?.entries;
-            self.stage.take_past(&entries, replay);
+            self.stage.take_past(&entries, replay).await;
         }
         Ok(self.choices())
     }
@@ -229,7 +237,7 @@ impl EditorTask {
         if mode.role != self.session.parts().role {
             self.session.set_role(mode.role).await.map_err(failed)?;
         }
-        self.stage.renew(&self.session);
+        self.stage.renew(&self.session).await;
         Ok(())
     }
 
@@ -250,7 +258,7 @@ impl EditorTask {
             model.effort = effort_named(value).ok_or_else(unknown)?;
         }
         self.session.set_model(model).await.map_err(failed)?;
-        self.stage.renew(&self.session);
+        self.stage.renew(&self.session).await;
         Ok(())
     }
 
@@ -350,4 +358,21 @@ impl EditorTask {
 /// The id that an editor names, if it can be one.
 pub(crate) fn session_id(text: &str) -> Result<SessionId, Error> {
     text.parse().map_err(|_| invalid(format!("`{text}` is not the id of a session")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_whose_task_panics_is_closed() {
+        let (closed, (requests, _received)) = (CancellationToken::new(), unbounded_channel());
+        let live = LiveEditor { requests, prompts: Arc::default(), closed: closed.clone() };
+        let task = tokio::spawn(run_until_closed(async { panic!("in a session") }, closed));
+        tokio::time::timeout(Duration::from_secs(60), live.close()).await.expect("it hangs");
+        assert!(task.await.unwrap_err().is_panic());
+        assert!(live.is_closed());
+    }
 }

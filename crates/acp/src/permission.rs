@@ -68,8 +68,10 @@ impl EditorQuestion {
             self.call.clone(),
             options(&self.request, self.wire.editor.has_forms),
         );
-        let answered = self.wire.connection.request(&request).await;
-        let chosen = match answered.map(|answer| answer.outcome) {
+        let room = self.wire.connection.room().await;
+        let answered = self.wire.connection.request(&request);
+        drop(room);
+        let chosen = match answered.await.map(|answer| answer.outcome) {
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
             Ok(_) => return ApprovalResponse::no(None),
             // The editor is gone, which ends the turn. It has not said no.

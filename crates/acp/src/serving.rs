@@ -108,6 +108,10 @@ impl MessageHandler for Arc<AcpAgent> {
         }
     }
 
+    fn left(&self) {
+        self.cancel();
+    }
+
     /// What is not known, or is malformed, is passed over.
     fn notification(&self, method: &str, params: Value) {
         if method == "session/cancel"

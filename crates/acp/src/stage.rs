@@ -25,6 +25,8 @@ pub(crate) struct Stage {
     pub(crate) wire: SessionWire,
     pub(crate) drawing: Drawing,
     log: UnboundedReceiver<LogEntry>,
+    /// Taken from the log, and not shown before there is room.
+    next: Option<LogEntry>,
     /// The last entry that was taken from the past.
     seen: u64,
     agent: StageAgent,
@@ -60,6 +62,7 @@ impl Stage {
             drawing,
             wire,
             log: session.log().watch(),
+            next: None,
             seen: 0,
             agent: StageAgent::of(session),
             grown: BTreeSet::new(),
@@ -68,43 +71,68 @@ impl Stage {
     }
 
     /// Takes what was written before, and shows it if that is wanted.
-    pub(crate) fn take_past(&mut self, entries: &[LogEntry], replay: Replay) {
+    pub(crate) async fn take_past(&mut self, entries: &[LogEntry], replay: Replay) {
         self.seen = entries.last().map_or(0, |entry| entry.sequence);
-        let updates = self.drawing.replay(entries);
-        if replay == Replay::Yes {
-            updates.into_iter().for_each(|update| self.wire.update(update));
+        let mut past = self.drawing.take_past(entries);
+        while let Some(updates) = self.drawing.next_of(&mut past) {
+            if replay == Replay::No {
+                continue;
+            }
+            for update in updates {
+                let _room = self.wire.connection.room().await;
+                self.wire.update(update);
+            }
         }
     }
 
     /// The session has another model, role or policy.
-    pub(crate) fn renew(&mut self, session: &Session) {
+    pub(crate) async fn renew(&mut self, session: &Session) {
         self.agent = StageAgent::of(session);
         self.drawing.set_window(session.options().context_tokens);
-        self.catch_up();
+        self.catch_up().await;
     }
 
-    /// Shows what happens until `work` is done, and everything that was written by then.
+    /// Shows what happens until `work` is done, and everything that was written by then. The work does not wait for an
+    /// editor that reads slowly: the session holds what is written in any case.
     pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
+        let connection = self.wire.connection.clone();
         let done = loop {
             tokio::select! {
                 biased;
-                Some(entry) = self.log.recv() => self.entry(&entry),
+                _room = connection.room(), if self.next.is_some() => self.show_next(),
+                Some(entry) = self.log.recv(), if self.next.is_none() => self.next = Some(entry),
                 Some(event) = self.agent.activity.next() => self.activity(&event),
-                () = at(self.due) => self.tell_output(),
+                // What is told later is told with what came meanwhile.
+                () = at(self.due) => match connection.has_room() {
+                    true => self.tell_output(),
+                    false => self.due = Some(Instant::now() + OUTPUT_PAUSE),
+                },
                 done = &mut work => break done,
             }
         };
-        self.catch_up();
+        self.catch_up().await;
         done
     }
 
     /// Shows everything that is written.
-    pub(crate) fn catch_up(&mut self) {
-        while let Ok(entry) = self.log.try_recv() {
-            self.entry(&entry);
+    pub(crate) async fn catch_up(&mut self) {
+        let connection = self.wire.connection.clone();
+        loop {
+            let _room = connection.room().await;
+            self.next = self.next.take().or_else(|| self.log.try_recv().ok());
+            if self.next.is_none() {
+                break;
+            }
+            self.show_next();
         }
         self.tell_output();
+    }
+
+    fn show_next(&mut self) {
+        if let Some(entry) = self.next.take() {
+            self.entry(&entry);
+        }
     }
 
     fn entry(&mut self, entry: &LogEntry) {

@@ -8,21 +8,21 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1::{CancelRequestNotification, RequestId};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::{CANCEL_REQUEST, EditorConnection, MessageHandler, TheirRequest};
 use crate::bounded_lines::next_line;
-use crate::incoming::IncomingMessage;
+use crate::incoming::{IncomingMessage, parsed_bytes};
 use crate::responder::IncomingRequest;
 use crate::wire::failed;
 
 /// Requests that the editor waits for; more are refused. An editor has a few for each session.
 pub(super) const MOST_UNANSWERED: usize = 1024;
-/// Bytes of these requests: a few of the longest lines.
+/// Bytes of these requests, as parsed: a few of the longest.
 pub(super) const MOST_UNANSWERED_BYTES: usize = 256 * 1024 * 1024;
-/// How long an editor may take, once the connection ends, to read what was said before.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long requests may take, once the editor says no more, until they are answered, and the editor until it has read that.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(5);
 
 impl EditorConnection {
     /// Exchanges messages until the editor leaves, `stop` fires or the connection breaks.
@@ -38,7 +38,7 @@ impl EditorConnection {
         let mut input = BufReader::new(input);
         let reading = async {
             while let Some(line) = next_line(&mut input).await? {
-                self.take(IncomingMessage::read(&line), line.len(), handler);
+                self.take(IncomingMessage::read(&line), parsed_bytes(&line), handler);
             }
             Ok(())
         };
@@ -51,10 +51,36 @@ impl EditorConnection {
                 return written;
             }
         };
+        let last = Instant::now() + LAST_WORDS;
+        if ended.is_ok() && !stop.is_cancelled() {
+            handler.left();
+            tokio::select! {
+                _ = timeout_at(last, self.all_answered()) => {}
+                () = stop.cancelled() => {}
+                () = self.0.is_stuck.cancelled() => {}
+                // It has closed both sides.
+                _ = &mut writing => {
+                    self.close();
+                    return ended;
+                }
+            }
+        }
         self.close();
         // An editor that has left does not have to read them.
-        let _ = timeout(LAST_WORDS, writing).await;
+        let _ = timeout_at(last, writing).await;
         ended
+    }
+
+    /// Waits until every request of the editor is answered.
+    async fn all_answered(&self) {
+        loop {
+            let mut answered = pin!(self.0.all_answered.notified());
+            answered.as_mut().enable();
+            if self.open().theirs.is_empty() {
+                return;
+            }
+            answered.await;
+        }
     }
 
     fn take(&self, message: IncomingMessage, bytes: usize, handler: &dyn MessageHandler) {
@@ -139,6 +165,7 @@ impl EditorConnection {
             let Some(line) = line else { return Ok(()) };
             output.write_all(line.as_bytes()).await?;
             self.0.unread.fetch_sub(line.len(), Ordering::Relaxed);
+            self.0.read.notify_waiters();
             if lines.is_empty() {
                 output.flush().await?;
             }

@@ -1,22 +1,24 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use agent_client_protocol_schema::v1::ReadTextFileRequest;
+use agent_client_protocol_schema::v1::{ReadTextFileRequest, ReadTextFileResponse};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, duplex};
 use tokio::task::JoinHandle;
 
-use super::exchange::{MOST_UNANSWERED, MOST_UNANSWERED_BYTES};
+use super::exchange::{LAST_WORDS, MOST_UNANSWERED, MOST_UNANSWERED_BYTES};
 use super::*;
 use crate::responder::Responder;
 
 mod lines;
 
 const PIPE: usize = 1 << 20;
+const INVALID_ANSWER: &str =
+    r#""error":{"code":-32603,"message":"its answer is not a JSON-RPC answer"}"#;
 /// The clock of these tests stands still while anything can go on.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// Answers by the name of the method.
-struct Desk(EditorConnection);
+struct Desk(EditorConnection, CancellationToken);
 
 impl MessageHandler for Desk {
     fn request(&self, request: IncomingRequest) {
@@ -26,6 +28,17 @@ impl MessageHandler for Desk {
             "typed" => request.answer(|params: CancelRequestNotification| Ok(params)),
             "drop" => request.take(|_: Value, responder: Responder<Value>| drop(responder)),
             "panic" => request.answer_later(|_: Value| panicking()),
+            "slow" => request.answer_later(|params: Value| async move {
+                tokio::time::sleep(LAST_WORDS / 2).await;
+                Ok(params)
+            }),
+            "prompt" => {
+                let left = self.1.clone();
+                request.answer_later(|_: Value| async move {
+                    left.cancelled().await;
+                    Ok("cancelled")
+                });
+            }
             "hold" => request.take(|_: Value, responder: Responder<Value>| {
                 tokio::spawn(async move { responder.cancellation().cancelled_owned().await });
             }),
@@ -37,6 +50,10 @@ impl MessageHandler for Desk {
         if method == "say" {
             self.0.notify("said", &params);
         }
+    }
+
+    fn left(&self) {
+        self.1.cancel();
     }
 }
 
@@ -61,7 +78,7 @@ impl Editor {
         let (ours, stop) = (connection.clone(), CancellationToken::new());
         let fired = stop.clone();
         let agent = tokio::spawn(async move {
-            let desk = Desk(ours.clone());
+            let desk = Desk(ours.clone(), CancellationToken::new());
             ours.run(written, agent_input, agent_output, &fired, &desk).await
         });
         let output = BufReader::new(output).lines();
@@ -128,6 +145,14 @@ async fn messages_come_in_the_order_in_which_they_were_said() {
     }
 }
 
+/// What became of a request for a text, unless it waits for ever.
+async fn outcome(asked: impl Future<Output = Result<ReadTextFileResponse, Error>>) -> String {
+    match tokio::time::timeout(WATCHDOG, asked).await.expect("the request hangs") {
+        Ok(answer) => format!(r#""result":{}"#, json!(answer.content)),
+        Err(error) => format!(r#""error":{}"#, json!(error)),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_the_editor_answers_goes_to_who_asked() {
     let mut editor = Editor::new(PIPE, PIPE);
@@ -141,6 +166,17 @@ async fn what_the_editor_answers_goes_to_who_asked() {
             r#""result":{}"#,
             r#""error":{"code":-32603,"message":"its answer is not valid: missing field `content`"}"#,
         ),
+        // Some libraries write both fields always.
+        (r#""result":{"content":"text"},"error":null"#, r#""result":"text""#),
+        (
+            r#""result":null,"error":{"code":7,"message":"no"}"#,
+            r#""error":{"code":7,"message":"no"}"#,
+        ),
+        // What is malformed is an answer all the same: nothing better will come.
+        (r#""error":5"#, INVALID_ANSWER),
+        (r#""error":null"#, INVALID_ANSWER),
+        (r#""result":1,"error":{}"#, INVALID_ANSWER),
+        (r#""result":{"content":"text"},"jsonrpc":"1.0""#, INVALID_ANSWER),
     ];
     for (number, (answer, expected)) in answers.iter().enumerate() {
         let id = number + 1;
@@ -151,15 +187,10 @@ async fn what_the_editor_answers_goes_to_who_asked() {
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"fs/read_text_file","params":{{"sessionId":"s","path":"/f"}}}}"#
             )
         );
-        // A malformed answer is no answer, and a second one goes nowhere.
-        editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":5}}"#)).await;
+        // A second answer goes nowhere.
         editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#)).await;
         editor.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).await;
-        let result = match asked.await {
-            Ok(answer) => format!(r#""result":{}"#, json!(answer.content)),
-            Err(error) => format!(r#""error":{}"#, json!(error)),
-        };
-        assert_eq!(result, *expected);
+        assert_eq!(outcome(asked).await, *expected, "{answer}");
     }
     assert!(editor.leave().await.0.is_empty());
 }
@@ -200,6 +231,28 @@ async fn a_question_ends_with_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_under_way_when_the_editor_says_no_more_is_answered() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    editor.say(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await;
+    editor.say(r#"{"jsonrpc":"2.0","id":2,"method":"prompt"}"#).await;
+    let (rest, ended) = editor.leave().await;
+    let cancelled = r#"{"jsonrpc":"2.0","id":2,"result":"cancelled"}"#;
+    let slow = r#"{"jsonrpc":"2.0","id":1,"result":null}"#;
+    assert_eq!(rest, [cancelled, slow]);
+    assert!(ended.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_too_long_is_not_waited_for_at_the_end() {
+    let mut editor = Editor::new(PIPE, PIPE);
+    editor.say(r#"{"jsonrpc":"2.0","id":1,"method":"hold"}"#).await;
+    let before = tokio::time::Instant::now();
+    let (rest, ended) = editor.leave().await;
+    assert!(rest.is_empty() && ended.is_ok());
+    assert_eq!(before.elapsed(), LAST_WORDS);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_editor_that_closes_its_ear_ends_the_connection() {
     let Editor { connection, output, agent, input, .. } = Editor::new(PIPE, PIPE);
     drop(output);
@@ -218,6 +271,51 @@ async fn an_editor_that_does_not_read_is_gone_at_a_bound() {
     }
     assert!(connection.0.unread.load(Ordering::Relaxed) < 10_000 + 200);
     assert_eq!(agent.await.unwrap().unwrap_err().to_string(), "the editor does not read");
+    drop((input, output));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_line_above_the_bound_reaches_an_editor_that_reads() {
+    let mut editor = Editor::new(100, 10_000);
+    let text = "x".repeat(20_000);
+    editor.connection.notify("said", &json!([text]));
+    assert!(editor.hear().await.contains(&text));
+    assert!(editor.leave().await.1.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_who_wait_for_room_never_have_more_than_one_message_above_it() {
+    const TELLERS: usize = 20;
+    const MESSAGES: usize = 50;
+    let mut editor = Editor::new(100, 10_000);
+    let text = "x".repeat(900);
+    for _ in 0..TELLERS {
+        let (connection, text) = (editor.connection.clone(), text.clone());
+        tokio::spawn(async move {
+            for _ in 0..MESSAGES {
+                let _turn = connection.room().await;
+                connection.notify("said", &json!([text]));
+                assert!(connection.0.unread.load(Ordering::Relaxed) < connection.0.room + 1000);
+            }
+        });
+    }
+    for _ in 0..TELLERS * MESSAGES {
+        editor.hear().await;
+    }
+    assert!(editor.leave().await.1.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_the_editor_has_gone_there_is_room() {
+    let Editor { connection, agent, input, output, stop, .. } = Editor::new(100, 10_000);
+    connection.notify("said", &json!(["x".repeat(9_000)]));
+    let waiting = {
+        let connection = connection.clone();
+        tokio::spawn(async move { drop(connection.room().await) })
+    };
+    stop.cancel();
+    waiting.await.unwrap();
+    agent.await.unwrap().unwrap();
     drop((input, output));
 }
 

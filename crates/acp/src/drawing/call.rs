@@ -16,6 +16,8 @@ use super::whole_text::WholeDiff;
 
 /// Bytes of output that are shown; the end of it counts.
 const MAX_OUTPUT: usize = 16 * 1024;
+/// Bytes of a diff, which stands where the texts of a call are too long. More is not read by a user.
+const MAX_DIFF: usize = 8 * 1024 * 1024;
 /// Places that a call can be at.
 const MAX_LOCATIONS: usize = 32;
 /// Arguments that name a file, and lists of such.
@@ -115,7 +117,7 @@ impl DrawnCall<'_> {
         // What the user has revised was asked about once more, as it is made.
         let is_whole = !diffs.is_empty();
         if !is_whole && let Some(diff) = card.diff() {
-            say(fenced("diff", &diff));
+            say(fenced("diff", &bounded_diff(diff)));
         }
         say(self.outcome());
         let lines = card.dropped.iter().chain(&card.checks);
@@ -143,6 +145,17 @@ impl DrawnCall<'_> {
             false => String::new(),
         }
     }
+}
+
+/// The first lines of a diff, with a line that says what is missing.
+fn bounded_diff(mut diff: String) -> String {
+    let whole = diff.len();
+    if whole > MAX_DIFF {
+        let end = diff.as_bytes()[..MAX_DIFF].iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        diff.truncate(end);
+        diff.push_str(&format!("\n… the other {} bytes of this diff are not shown", whole - end));
+    }
+    diff
 }
 
 fn status(card: &Card) -> ToolCallStatus {
@@ -225,6 +238,19 @@ mod tests {
     fn a_fence_is_longer_than_any_in_the_text() {
         assert_eq!(fenced("diff", "a\n"), "```diff\na\n```");
         assert_eq!(fenced("", "x ```` y"), "`````\nx ```` y\n`````");
+    }
+
+    #[test]
+    fn a_diff_is_cut_at_a_line_and_says_so() {
+        let short = "+a\n".repeat(10);
+        assert_eq!(bounded_diff(short.clone()), short);
+        let long = bounded_diff("+ä\n".repeat(MAX_DIFF));
+        assert!(long.len() < MAX_DIFF + 100);
+        let (_, last) = long.rsplit_once('\n').unwrap();
+        assert_eq!(
+            last,
+            format!("… the other {} bytes of this diff are not shown", 3 * MAX_DIFF + 1)
+        );
     }
 
     #[test]

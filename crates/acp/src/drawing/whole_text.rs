@@ -7,8 +7,9 @@ use protocol::{ApprovalRequest, Base, Change, ContentHash, FileDiff, LineKind, P
 use tool_system::ProjectTools;
 use workspace::UndoTarget;
 
-/// Larger texts are shown as hunks: an editor would hold both sides of them.
-const MAX_TEXT: usize = 4 * 1024 * 1024;
+/// Bytes of all texts of a call, before and after; a call with more is shown as hunks. They are sent as an update and once
+/// more with the question, since some editors keep only the one or the other.
+const MAX_TEXTS: usize = 8 * 1024 * 1024;
 
 /// A file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl WholeDiff {
 /// overlooked.
 pub(super) fn diffs(request: &ApprovalRequest, tools: &ProjectTools) -> Vec<WholeDiff> {
     let Proposal::Changes(set) = &request.proposal else { return Vec::new() };
-    let mut whole = Vec::new();
+    let (mut whole, mut room) = (Vec::new(), MAX_TEXTS);
     for change in &set.changes {
         let (path, base, new) = match change {
             Change::Write { path, base, content, .. } => (path, base, &content.0[..]),
@@ -60,9 +61,9 @@ pub(super) fn diffs(request: &ApprovalRequest, tools: &ProjectTools) -> Vec<Whol
         };
         let old = old.map(String::from_utf8).transpose();
         let (Ok(old), Ok(new)) = (old, std::str::from_utf8(new)) else { return Vec::new() };
-        if new.len().max(old.as_ref().map_or(0, String::len)) > MAX_TEXT {
-            return Vec::new();
-        }
+        let taken = new.len() + old.as_ref().map_or(0, String::len);
+        let Some(left) = room.checked_sub(taken) else { return Vec::new() };
+        room = left;
         whole.push(WholeDiff { path: path.clone(), old, new: new.to_owned() });
     }
     whole
@@ -76,7 +77,7 @@ pub(super) fn made(change: &str, tools: &ProjectTools) -> Vec<WholeDiff> {
         tools.options.history.as_ref()?.inverse(&entry).ok()
     };
     let Some(inverse) = inverse() else { return Vec::new() };
-    let mut whole = Vec::new();
+    let (mut whole, mut room) = (Vec::new(), MAX_TEXTS);
     for change in &inverse.set.changes {
         let (path, base, old) = match change {
             Change::Write { path, base, content, .. } => (path, base, Some(content.0.clone())),
@@ -93,9 +94,9 @@ pub(super) fn made(change: &str, tools: &ProjectTools) -> Vec<WholeDiff> {
         let (Ok(old), Some(Ok(new))) = (old, new.map(String::from_utf8)) else {
             return Vec::new();
         };
-        if new.len().max(old.as_ref().map_or(0, String::len)) > MAX_TEXT {
-            return Vec::new();
-        }
+        let taken = new.len() + old.as_ref().map_or(0, String::len);
+        let Some(left) = room.checked_sub(taken) else { return Vec::new() };
+        room = left;
         whole.push(WholeDiff { path: path.clone(), old, new });
     }
     whole
@@ -139,7 +140,7 @@ fn before(after: &[u8], diff: &FileDiff) -> Option<Vec<u8>> {
 fn present(tools: &ProjectTools, path: &str, hash: ContentHash) -> Option<Vec<u8>> {
     let workspace = tools.code.workspace();
     let path = workspace.resolve(path).ok()?;
-    let (_, bytes) = workspace.base_of(&path, MAX_TEXT as u64).ok()?;
+    let (_, bytes) = workspace.base_of(&path, MAX_TEXTS as u64).ok()?;
     bytes.filter(|bytes| ContentHash::of(bytes) == hash)
 }
 

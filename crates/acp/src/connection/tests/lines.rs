@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::incoming::MAX_VALUES;
+
 use super::{Editor, PIPE, error};
 
 fn invalid_request() -> String {
@@ -25,6 +27,11 @@ async fn what_is_answered_to_legal_and_hostile_lines() {
     let broken =
         |line: &str| error("null", -32700, "Parse error", &json!({"line": line}).to_string());
     let long = "x".repeat(1000);
+    // A megabyte that would become a hundred once it is parsed.
+    let zeros = "0,".repeat(MAX_VALUES);
+    let crowded = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"echo","params":[{zeros}0]}}"#);
+    let refused =
+        error("null", -32600, "Invalid request", r#""a message holds at most 100000 values""#);
     let table = [
         // Every kind of id comes back as it is.
         (echo("1"), vec![echoed("1")]),
@@ -42,6 +49,7 @@ async fn what_is_answered_to_legal_and_hostile_lines() {
         ("{\"jsonrpc\":".to_owned(), vec![broken("{\"jsonrpc\":")]),
         ("[".repeat(1000), vec![broken(&"[".repeat(200))]),
         (long.clone(), vec![broken(&long[..200])]),
+        (crowded, vec![refused]),
         ("17".to_owned(), vec![invalid_request()]),
         ("{}".to_owned(), vec![invalid_request()]),
         ("[]".to_owned(), vec![batch.clone()]),
