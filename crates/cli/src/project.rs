@@ -176,7 +176,11 @@ impl Project {
     }
 
     /// Who calls from the command line, outside of conversations.
-    pub(crate) fn caller(&self, scope: &Scope, approval: &ApprovalArgs) -> anyhow::Result<Caller> {
+    pub(crate) fn caller(
+        &self,
+        scope: &ProjectArgs,
+        approval: &ApprovalArgs,
+    ) -> anyhow::Result<Caller> {
         let role = self.config.role(&scope.role)?;
         let caller = Caller { role, session: session_name(), ..Caller::default() };
         Ok(match self.state() {
