@@ -7,20 +7,21 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use protocol::{
-    ApprovalRequest, ApprovalResponse, Change, ErrorCode, FileBytes, FileDiff, Proposal, ToolError,
-    unified, visible,
+    ApprovalRequest, ApprovalResponse, Change, ErrorCode, FileBytes, FileDiff, Proposal, ToolCall,
+    ToolError, visible,
 };
+use serde_json::Map;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tool_system::extensions::management::undo;
 use tool_system::prelude::async_trait;
-use tool_system::{Approver, OnDemand};
-use workspace::{Journal, Label, RelPath, UndoTarget, edit_in_program};
+use tool_system::{Approver, OnDemand, ToolExecutor};
+use workspace::edit_in_program;
 
 use crate::diff_view::{self, Drawn};
 use crate::output::{self, Stream};
 use question::Withdrawn;
-use terminal::{Ink, OutputStyle};
-
-/// The largest file whose present content is shown before an undo.
-const MAX_SHOWN_BYTES: u64 = 16 * 1024 * 1024;
+use terminal::OutputStyle;
 
 /// What the user can do where no question is answered.
 const HOW_TO_ALLOW: &str =
@@ -68,13 +69,13 @@ enum TypedAnswer {
 
 impl TypedAnswer {
     /// Only a whole answer counts. Any other text is a refusal, with that text as the reason.
-    fn of(line: &str, offers_always: bool) -> Self {
+    fn of(line: &str, is_offered: impl Fn(AnswerKey) -> bool) -> Self {
         let line = line.trim();
         let is = |word: &str| line.eq_ignore_ascii_case(word);
         let key = KEYS.iter().find(|(_, letter, word, _)| is(letter) || is(word));
         match key {
             Some((AnswerKey::No, ..)) => TypedAnswer::Refusal(None),
-            Some((AnswerKey::Always, ..)) if !offers_always => TypedAnswer::Key(AnswerKey::Help),
+            Some((key, ..)) if !is_offered(*key) => TypedAnswer::Key(AnswerKey::Help),
             Some((key, ..)) => TypedAnswer::Key(*key),
             None if line.is_empty() => TypedAnswer::Nothing,
             None => {
@@ -89,10 +90,23 @@ impl TypedAnswer {
 /// The user at a terminal.
 pub(crate) struct Terminal {
     /// The command that edits a file.
-    pub(crate) editor: Option<String>,
-    pub(crate) journal: Arc<OnDemand<Arc<Journal>>>,
+    editor: Option<String>,
+    /// Takes a change back while a question is open; it has a question of its own.
+    undoing: Option<Arc<OnDemand<ToolExecutor>>>,
     /// One question at a time: an answer must not be taken for that to another.
-    pub(crate) turn: tokio::sync::Mutex<()>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Terminal {
+    /// With the command that edits a file.
+    pub(crate) fn new(editor: Option<String>) -> Self {
+        Self { editor, undoing: None, turn: Default::default() }
+    }
+
+    /// Offers to take the last change back from a question.
+    pub(crate) fn with_undoing(self, undoing: OnDemand<ToolExecutor>) -> Self {
+        Self { undoing: Some(Arc::new(undoing)), ..self }
+    }
 }
 
 /// Whether the user can be asked: questions go to standard error, answers come from standard input.
@@ -106,12 +120,15 @@ impl Approver for Terminal {
         let _turn = self.turn.lock().await;
         screen_catches_up().await;
         let (withdrawn, withdraws) = question::withdrawable().map_err(unusable)?;
+        let cancel = CancellationToken::new();
+        let _cancels = cancel.clone().drop_guard();
         let asking = OpenQuestion {
             editor: self.editor.clone(),
             style: Stream::Err.style(),
-            journal: Arc::clone(&self.journal),
+            undoing: self.undoing.clone(),
             request: request.clone(),
             withdrawn,
+            cancel,
         };
         let answered = tokio::task::spawn_blocking(move || asking.run()).await;
         drop(withdraws);
@@ -133,20 +150,28 @@ async fn screen_catches_up() {
 struct OpenQuestion {
     editor: Option<String>,
     style: OutputStyle,
-    journal: Arc<OnDemand<Arc<Journal>>>,
+    undoing: Option<Arc<OnDemand<ToolExecutor>>>,
     request: ApprovalRequest,
     withdrawn: Withdrawn,
+    /// Ends with the question what was begun while it was open.
+    cancel: CancellationToken,
 }
 
 impl OpenQuestion {
     fn run(&self) -> Result<ApprovalResponse, ToolError> {
         let request = &self.request;
-        let offers_always = request.remembers.is_some();
-        let letters = if offers_always { "y/n/e/h/a/u/?" } else { "y/n/e/h/u/?" };
+        let is_offered = |key: AnswerKey| match key {
+            AnswerKey::Always => request.remembers.is_some(),
+            AnswerKey::Undo => self.undoing.is_some(),
+            _ => true,
+        };
+        let offered: Vec<_> = KEYS.iter().filter(|(key, ..)| is_offered(*key)).collect();
+        let letters: Vec<&str> = offered.iter().map(|(_, letter, ..)| *letter).collect();
+        let question = format!("Do it? [{}] ", letters.join("/"));
         self.show(&diff_view::draw(request));
         loop {
-            let line = self.prompt(&format!("Do it? [{letters}] ")).ok_or_else(unanswered)?;
-            match TypedAnswer::of(&line, offers_always) {
+            let line = self.prompt(&question).ok_or_else(unanswered)?;
+            match TypedAnswer::of(&line, is_offered) {
                 TypedAnswer::Nothing => {}
                 TypedAnswer::Refusal(reason) => return Ok(ApprovalResponse::no(reason)),
                 TypedAnswer::Key(AnswerKey::Yes) => return Ok(request.approve()),
@@ -161,11 +186,12 @@ impl OpenQuestion {
                     None => say("Nothing was picked."),
                 },
                 TypedAnswer::Key(AnswerKey::Undo) => {
-                    say(&self.undo_last().unwrap_or_else(|error| error.message));
+                    let undone = self.undoing.as_deref().map(|undoing| self.undo_last(undoing));
+                    let said = undone.map(|undone| undone.unwrap_or_else(|error| error.message));
+                    said.iter().for_each(|said| say(said));
                 }
                 TypedAnswer::Key(AnswerKey::Help | AnswerKey::No) => {
-                    let offered = |key: AnswerKey| key != AnswerKey::Always || offers_always;
-                    for (_, letter, word, about) in KEYS.iter().filter(|(key, ..)| offered(*key)) {
+                    for (_, letter, word, about) in &offered {
                         say(&format!("  {letter}, {word:8}{about}"));
                     }
                 }
@@ -222,35 +248,20 @@ impl OpenQuestion {
         question::prompt(question, &self.withdrawn)
     }
 
-    fn undo_last(&self) -> Result<String, ToolError> {
-        let journal = self.journal.get()?;
-        let inverse = journal.inverse(&UndoTarget::Last)?;
-        if inverse.undoes.is_empty() {
-            return Ok("There is nothing to undo.".into());
+    /// Through the tool, so that what it would do is judged, shown and asked about like anything else.
+    fn undo_last(&self, undoing: &OnDemand<ToolExecutor>) -> Result<String, ToolError> {
+        let executor = undoing.get()?;
+        let call = ToolCall::new("undo_at_question", undo::NAME, Map::new());
+        let undone = executor.report(&call, &self.cancel, executor.approver());
+        let report = Handle::current().block_on(undone);
+        match report.result {
+            Ok(_) => {
+                let done = report.title.unwrap_or_else(|| call.name.clone());
+                Ok(format!("{done}. What is proposed may now be out of date; you will be told."))
+            }
+            Err(error) if error.code == ErrorCode::Rejected => Ok("Nothing was undone.".into()),
+            Err(error) => Err(error),
         }
-        let mut diffs = Vec::new();
-        for change in &inverse.set.changes {
-            let path = change.paths().first().and_then(|path| RelPath::parse(path).ok());
-            let before = path.map(|path| journal.base(&path, MAX_SHOWN_BYTES)).transpose()?;
-            diffs.push(FileDiff::of(change, before.and_then(|(_, bytes)| bytes).as_deref()));
-        }
-        let diff = unified(&diffs);
-        output::painted(self.style, diff.lines().map(|line| (Ink::PLAIN, line)));
-        let paths: Vec<&str> = inverse.set.changes.iter().flat_map(Change::paths).collect();
-        let paths = paths.join(", ");
-        let question = format!("Undo the last change to {}? [y/n] ", visible(&paths));
-        let answer = self.prompt(&question).unwrap_or_default();
-        if TypedAnswer::of(&answer, false) != TypedAnswer::Key(AnswerKey::Yes) {
-            return Ok("Nothing was undone.".into());
-        }
-        let label = Label {
-            session: String::new(),
-            call: self.request.step_id.clone(),
-            tool: "undo".into(),
-            summary: format!("undo {paths}"),
-        };
-        journal.apply_undo(&inverse, &label)?;
-        Ok("Undone. What is proposed may now be out of date; you will be told.".into())
     }
 }
 
@@ -310,13 +321,12 @@ mod tests {
             ("y\u{200b}", refusal("y\u{200b}")),
         ];
         for (line, expected) in table {
-            assert_eq!(TypedAnswer::of(line, true), expected, "{line:?}");
+            assert_eq!(TypedAnswer::of(line, |_| true), expected, "{line:?}");
         }
-        assert_eq!(
-            TypedAnswer::of("a", false),
-            TypedAnswer::Key(AnswerKey::Help),
-            "it was not offered"
-        );
+        for key in ["a", "undo"] {
+            let answer = TypedAnswer::of(key, |_| false);
+            assert_eq!(answer, TypedAnswer::Key(AnswerKey::Help), "{key} was not offered");
+        }
     }
 
     #[test]

@@ -16,9 +16,9 @@ use sandbox::{Launcher, LayerLimits};
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
     ApproveAll, Approver, Caller, CodeBase, CommandRunner, ExecutorOptions, History,
-    JournalPerformer, OnDemand, ProjectTools, RefuseAll, RunnerOptions, ToolRegistry,
+    JournalPerformer, OnDemand, ProjectTools, RefuseAll, RunnerOptions, ToolExecutor, ToolRegistry,
 };
-use workspace::{Journal, Workspace, bytes_to_text, keep_private};
+use workspace::{Workspace, bytes_to_text, keep_private};
 
 use crate::args::{ApprovalArgs, ProjectArgs};
 use crate::config::{Config, FlagLayer};
@@ -183,10 +183,53 @@ impl Project {
     ) -> anyhow::Result<Caller> {
         let role = self.config.role(&scope.role)?;
         let caller = Caller { role, session: session_name(), ..Caller::default() };
-        Ok(match self.state() {
-            Err(_) => caller,
-            Ok(state) => Caller { approver: approver(approval.yes, &state.journal), ..caller },
-        })
+        let Ok(state) = self.state() else { return Ok(caller) };
+        let approver = self.approver(approval, state, &caller)?;
+        Ok(Caller { approver, ..caller })
+    }
+
+    /// Decides what needs approval: the option `--yes`, the user at the terminal, or, without either, a refusal.
+    fn approver(
+        &self,
+        approval: &ApprovalArgs,
+        state: &Arc<ProjectState>,
+        caller: &Caller,
+    ) -> anyhow::Result<Arc<dyn Approver>> {
+        if approval.yes {
+            return Ok(Arc::new(ApproveAll));
+        }
+        if line_questions::is_attended() {
+            let own_question = Terminal::new(environment::editor());
+            let caller = Caller { approver: Arc::new(own_question), ..caller.clone() };
+            let undoing = self.undoing(approval, state, caller)?;
+            return Ok(Arc::new(Terminal::new(environment::editor()).with_undoing(undoing)));
+        }
+        let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:WHAT'), or in a \
+                            terminal where you can be asked.";
+        Ok(Arc::new(RefuseAll { how_to_allow: how_to_allow.into() }))
+    }
+
+    /// Takes changes back while another question is open.
+    fn undoing(
+        &self,
+        approval: &ApprovalArgs,
+        state: &Arc<ProjectState>,
+        caller: Caller,
+    ) -> anyhow::Result<OnDemand<ToolExecutor>> {
+        let journal = Arc::clone(&state.journal);
+        let options = ExecutorOptions {
+            limits: self.config.limits.clone(),
+            policy: self.lazy_policy(approval, state)?,
+            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+            history: Some(History::of(journal)),
+            ..ExecutorOptions::default()
+        };
+        let workspace = Arc::clone(&self.workspace);
+        Ok(OnDemand::new(move || {
+            let workspace = Arc::clone(&workspace);
+            let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options.clone());
+            Ok(tools.executor(caller.clone()))
+        }))
     }
 
     /// The tools of the project, as the command line wants them. Without a place for the project's
@@ -296,18 +339,4 @@ fn tidy_layers(own: Option<PathBuf>, limits: LayerLimits) {
 
 fn session_name() -> String {
     format!("{}-{}", Timestamp::now().as_millisecond(), std::process::id())
-}
-
-/// Decides what needs approval: the option `--yes`, the user at the terminal, or, without either, a refusal.
-fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approver> {
-    if yes {
-        Arc::new(ApproveAll)
-    } else if line_questions::is_attended() {
-        let (editor, journal) = (environment::editor(), Arc::clone(journal));
-        Arc::new(Terminal { editor, journal, turn: Default::default() })
-    } else {
-        let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:WHAT'), or in a \
-                            terminal where you can be asked.";
-        Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
-    }
 }

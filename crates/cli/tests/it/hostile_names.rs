@@ -83,7 +83,8 @@ fn questions_and_the_history_of_changes() {
     on_terminal(&project, &["history"], "edit");
     let mut session = Session::start(&project, &["undo"], Output::Terminal);
     session.answer("Do it?", "u");
-    session.answer("Undo the last change", "n");
+    session.answer("[y/n/e/h/a/?]", "n");
+    session.wait_for("Nothing was undone.");
     session.answer("Do it?", "n");
     session.wait_for("REJECTED");
     assert_harmless("undo", &session.seen);
