@@ -6,8 +6,14 @@ use crate::words::sentence_words;
 /// How alike two words must be, of 1, for one to be meant by the other: `gerp` and `grep` are just
 /// alike enough.
 const ALIKE: f64 = 0.75;
+/// Longer words are texts that were pasted.
+const LONGEST_WORD: usize = 40;
 
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // Comparing takes time by the product of the lengths.
+    if word.len() > LONGEST_WORD {
+        return None;
+    }
     let word = word.to_lowercase();
     let rated = known.map(|known| (strsim::normalized_damerau_levenshtein(&word, known), known));
     let alike = rated.filter(|(likeness, _)| *likeness >= ALIKE);
@@ -16,8 +22,6 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
 
 /// Words of a request that are compared; comparing more takes long and tells nothing.
 const COMPARED_WORDS: usize = 40;
-/// Longer words are texts that were pasted.
-const LONGEST_WORD: usize = 40;
 /// Words that say nothing about what is asked for.
 const EMPTY_WORDS: &str =
     "a|all|an|and|for|i|if|in|is|it|me|my|of|on|please|that|the|this|to|what|with|you";
@@ -29,8 +33,7 @@ pub(crate) fn nearest_requests<'a>(
 ) -> Vec<&'a str> {
     let telling = |text: &str| {
         let words = sentence_words(text).into_iter().filter(|word| !word.is_any_of(EMPTY_WORDS));
-        let words = words.filter(|word| word.text.len() <= LONGEST_WORD).take(COMPARED_WORDS);
-        words.map(|word| word.text.to_lowercase()).collect::<Vec<_>>()
+        words.take(COMPARED_WORDS).map(|word| word.text.to_lowercase()).collect::<Vec<_>>()
     };
     let said = telling(said);
     let shared = |request: &str| {
@@ -54,6 +57,13 @@ mod tests {
         assert_eq!(nearest("can you rename all of it")[0], known[2]);
         assert_eq!(nearest("show the main file")[0], known[1]);
         assert_eq!(nearest("a poem about kilns"), known);
+    }
+
+    #[test]
+    fn a_text_that_was_pasted_is_near_to_nothing() {
+        let pasted = "grep".repeat(1_000_000);
+        assert_eq!(nearest(&pasted, ["grep", &pasted].into_iter()), None);
+        assert_eq!(nearest_requests(&pasted, ["Show me a.rs"].into_iter()), ["Show me a.rs"]);
     }
 
     #[test]
