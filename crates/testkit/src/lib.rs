@@ -1,7 +1,8 @@
 //! What tests need and users never get: temporary projects written as text ([`Fixture`]), real
 //! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]), a scripted
 //! model behind real HTTP ([`ModelServer`]), programs at a real terminal ([`LiveScreen`]), a real
-//! PostgreSQL server ([`Postgres`]) and connections that break ([`FaultProxy`]), and trees remembered to the last bit ([`Snapshot`]). The rules of the house live in `tests/tidy`.
+//! PostgreSQL server ([`Postgres`]) and connections that break ([`FaultProxy`]), trees remembered to the last bit ([`Snapshot`]), and
+//! loops that end ([`at_most`], [`in_time`]). The rules of the house live in `tests/tidy`.
 //!
 //! Everything here fails by panicking with a message for the reader of the test, at the line
 //! of the test.
@@ -12,6 +13,7 @@
 // Fixtures and child processes are the very purpose of this crate.
 #![allow(clippy::disallowed_methods)]
 
+mod bounded_loops;
 mod fault_proxy;
 mod fixture;
 mod fixture_text;
@@ -25,6 +27,7 @@ mod process;
 mod snapshot;
 mod team_login;
 
+pub use bounded_loops::{at_most, in_time};
 pub use fault_proxy::FaultProxy;
 pub use fixture::Fixture;
 pub use left_out::left_out;

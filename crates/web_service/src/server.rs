@@ -210,6 +210,9 @@ mod tests {
     use super::*;
     use crate::guard::{RequestParts, judge_page};
 
+    /// Ports of both addresses are given away independently, and seldom differ in who has them.
+    const MOST_PORTS: usize = 100;
+
     fn is_ours(site: &Site, host: &str) -> bool {
         let (method, uri) = (axum::http::Method::GET, "/".parse().unwrap());
         let headers = [(axum::http::header::HOST, host.parse().unwrap())].into_iter().collect();
@@ -218,25 +221,33 @@ mod tests {
 
     #[tokio::test]
     async fn localhost_is_ours_unless_another_program_has_its_other_address() {
-        // Ports of both addresses are given away independently.
-        let taken = loop {
-            let Ok(other) = TcpListener::bind("[::1]:0").await else { return };
+        let mut taken = None;
+        for _ in testkit::at_most(MOST_PORTS, "the ports of the other address that are taken here")
+        {
+            let other = match TcpListener::bind("[::1]:0").await {
+                Ok(other) => other,
+                Err(error) => return testkit::left_out(&format!("there is no [::1]: {error}")),
+            };
             let port = other.local_addr().unwrap().port();
             if let Ok(ours) = listen(([127, 0, 0, 1], port).into(), None).await {
-                break (other, port, ours);
+                taken = Some((other, port, ours));
+                break;
             }
-        };
-        let (other, port, (ours, site)) = taken;
+        }
+        let (other, port, (ours, site)) = taken.unwrap();
         let names =
             [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
         assert_eq!(names.each_ref().map(|name| is_ours(&site, name)), [true, false, false]);
         drop((other, ours));
-        let free = loop {
+        let mut free = None;
+        for _ in testkit::at_most(MOST_PORTS, "the ports that are taken at the other address") {
             let (listeners, site) = listen(([127, 0, 0, 1], 0).into(), None).await.unwrap();
             if listeners.second.is_some() {
-                break (listeners, site);
+                free = Some((listeners, site));
+                break;
             }
-        };
+        }
+        let free = free.unwrap();
         let port = free.0.first.local_addr().unwrap().port();
         let names =
             [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];

@@ -195,7 +195,7 @@ async fn a_turn_within_its_time_leaves_no_clock_behind() {
     let late_end = Line::Late(350, ModelEvent::Done(StopReason::EndOfTurn));
     let mut stage = hurried([says("Done."), vec![text("x"), late_end], says("Late.")]);
     assert_eq!(stage.send("go").await, DONE);
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::advance(Duration::from_millis(300)).await;
     // The clock of the first turn would go off in the middle of this one.
     assert!(matches!(stage.send("again").await, TurnOutcome::Ended(_)));
 }

@@ -145,7 +145,10 @@ async fn what_was_approved_on_the_page_is_told_to_a_client_that_comes_back_late(
     let arguments = json!({"path": "README.md", "content": "more\n"});
     let question = Question::about(&mut client, "append_file", arguments).await;
     page.opened.send_replace(true);
-    while client.project.read("README.md") == "hello\n" {
+    for _ in testkit::in_time("the change that was approved") {
+        if client.project.read("README.md") != "hello\n" {
+            break;
+        }
         tokio::task::yield_now().await;
     }
     tokio::time::advance(Duration::from_secs(601)).await;

@@ -21,12 +21,14 @@ async fn name_roots(client: &mut Client, roots: &[&str]) {
 /// The result of calls once they are refused, or once they are not. What was said about roots is taken in beside the
 /// calls that follow it.
 async fn called_until(client: &mut Client, is_refused: bool) -> Value {
-    loop {
+    let wanted = if is_refused { "a call that is refused" } else { "a call that is done" };
+    for _ in testkit::in_time(wanted) {
         let mut answer = client.call("read_file", json!({"path": "README.md"})).await;
         if answer["result"]["isError"] == is_refused {
             return answer["result"].take();
         }
     }
+    unreachable!("the loop ends by an answer or fails")
 }
 
 #[tokio::test]

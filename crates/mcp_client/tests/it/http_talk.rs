@@ -1,9 +1,32 @@
 //! Both eras of the protocol, with answers in both forms.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::http_server::{Answer, AnswerKind, HttpServer, echoed, legacy, modern};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use crate::http_server::{Answer, AnswerKind, HttpServer, Seen, echoed, legacy, modern};
 use crate::tools::{Tools, unknown};
+
+/// How long a test waits for what must come; a healthy program never needs it.
+const WATCHDOG: Duration = Duration::from_secs(60);
+/// The method of requests that only take their time.
+const ROUND_TRIP: &str = "HEAD";
+const ROUND_TRIPS: usize = 20;
+
+/// Asks a server some times, one after the other, in the runtime of the client: what the client has begun before
+/// has reached the server when this is over.
+async fn round_trips(url: &str) {
+    let address = url.trim_start_matches("http://").split('/').next().unwrap();
+    for _ in 0..ROUND_TRIPS {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("{ROUND_TRIP} / HTTP/1.1\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+    }
+}
 
 #[tokio::test]
 async fn requests_of_the_modern_era_stand_for_themselves() {
@@ -49,20 +72,42 @@ async fn requests_of_the_legacy_era_are_those_of_a_session() {
 
 #[tokio::test]
 async fn a_server_of_the_legacy_era_is_asked_only_once_it_has_been_greeted() {
-    // Slow, so that whatever does not wait for its answers comes too early.
-    let slowly = |answer: Answer| {
-        std::thread::sleep(Duration::from_millis(100));
-        answer
+    // Answers that are held back until whatever does not wait for them has come.
+    let (noted, mut held) = mpsc::unbounded_channel();
+    let (go_on, gate) = std::sync::mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let hold = move |seen: &Seen| {
+        // The test has failed if it does not listen any more.
+        let _ = noted.send(seen.what().to_owned());
+        let _ = gate.lock().unwrap().recv();
     };
     let server = HttpServer::start(move |seen| match seen.what() {
-        "notifications/initialized" => slowly(Answer::status(202, "")),
-        "GET" => slowly(Answer::events(": hello\n\n")),
+        "notifications/initialized" => {
+            hold(seen);
+            Answer::status(202, "")
+        }
+        "GET" => {
+            hold(seen);
+            Answer::events(": hello\n\n")
+        }
         _ => legacy(AnswerKind::Json, "s1", seen).unwrap_or_else(|| Answer::json(&echoed(seen))),
     });
-    let tools = Tools::of(&server).await;
+    let asked = || {
+        let seen = server.seen().into_iter().map(|seen| seen.what().to_owned());
+        seen.filter(|what| what != ROUND_TRIP).collect::<Vec<_>>()
+    };
+    let letting_go = async {
+        for (what, count) in [("notifications/initialized", 3), ("GET", 4)] {
+            assert_eq!(held.recv().await.unwrap(), what);
+            round_trips(&server.url).await;
+            assert_eq!(asked().len(), count, "asked too early: {:?}", asked());
+            go_on.send(()).unwrap();
+        }
+    };
+    let both = async { tokio::join!(Tools::of(&server), letting_go) };
+    let (tools, ()) = tokio::time::timeout(WATCHDOG, both).await.expect("the server is greeted");
     assert_eq!(tools.echo("hello").await.unwrap(), "hello");
-    let seen = server.seen();
-    let asked: Vec<&str> = seen.iter().map(|seen| seen.what()).collect();
+    let asked = asked();
     assert_eq!(
         asked,
         [

@@ -12,7 +12,10 @@ use testkit::{Fault, ModelServer, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::stage::Stage;
-use crate::talk::{SILENCE, format, plain, provider, told};
+use crate::talk::{format, plain, provider, told};
+
+/// How long a turn that was cancelled may take.
+const WATCHDOG: Duration = Duration::from_secs(60);
 
 async fn after(faults: &[Fault]) -> String {
     let mut all = Vec::new();
@@ -123,10 +126,14 @@ async fn waiting_ends_with_the_turn() {
     let retry = RetryPolicy { base: hour, max: hour, ..RetryPolicy::default() };
     let mut stage = Stage::new(AgentOptions { retry, ..AgentOptions::default() });
     let (provider, cancel) = (provider(Api::Anthropic, &server), CancellationToken::new());
-    let (outcome, ()) = tokio::join!(stage.send_until("go", &provider, &cancel), async {
-        tokio::time::sleep(SILENCE).await;
-        cancel.cancel();
-    });
+    let waiting = stage.waiting_to_retry();
+    let turn = async {
+        tokio::join!(stage.send_until("go", &provider, &cancel), async {
+            waiting.await;
+            cancel.cancel();
+        })
+    };
+    let (outcome, ()) = tokio::time::timeout(WATCHDOG, turn).await.expect("the turn ends");
     assert_eq!(outcome, TurnOutcome::Ended(TurnEnd::Cancelled));
     assert_eq!(server.calls().len(), 1);
 }

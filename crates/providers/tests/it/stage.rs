@@ -1,6 +1,6 @@
 //! A real conversation on real providers: only the model's lines and the tools are made up.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,19 +13,19 @@ use protocol::{
 };
 use providers::HttpProvider;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
-struct MemoryLog(Mutex<Vec<LogEntry>>);
+struct MemoryLog(watch::Sender<Vec<LogEntry>>);
 
 #[async_trait]
 impl SessionLog for MemoryLog {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        let mut entries = self.0.lock().unwrap();
-        let numbers = entries.len() as u64 + 1..;
+        let numbers = self.0.borrow().len() as u64 + 1..;
         let entry = |(sequence, event)| LogEntry { sequence, at: 0, event };
         let new: Vec<_> = numbers.zip(events).map(entry).collect();
-        entries.extend(new.clone());
+        self.0.send_modify(|entries| entries.extend(new.clone()));
         Ok(new)
     }
 }
@@ -113,8 +113,17 @@ impl Stage {
         outcome.expect("the log takes everything")
     }
 
+    /// Waits until a failed request waits to be sent again.
+    pub(crate) fn waiting_to_retry(&self) -> impl Future<Output = ()> + use<> {
+        let mut entries = self.log.0.subscribe();
+        let is_so = |entry: &LogEntry| {
+            matches!(entry.event, SessionEvent::ModelFailed { retry_in_ms: Some(_), .. })
+        };
+        async move { _ = entries.wait_for(|entries| entries.iter().any(is_so)).await.unwrap() }
+    }
+
     pub(crate) fn events(&self) -> Vec<SessionEvent> {
-        self.log.0.lock().unwrap().iter().map(|entry| entry.event.clone()).collect()
+        self.log.0.borrow().iter().map(|entry| entry.event.clone()).collect()
     }
 
     /// What became of each request of the turns so far, a line for each.

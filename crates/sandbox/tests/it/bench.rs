@@ -27,7 +27,7 @@ pub(crate) fn users() -> Vec<User> {
     match rustix::process::geteuid().is_root() {
         true => vec![User::Root, User::Unprivileged],
         false => {
-            eprintln!("left out: sandboxes of root, since this test is not run by root");
+            testkit::left_out("sandboxes of root, since this test is not run by root");
             vec![User::Unprivileged]
         }
     }

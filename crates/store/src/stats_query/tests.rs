@@ -212,7 +212,7 @@ async fn decided(store: Arc<dyn Store>) {
     assert!(all.is_sorted_by(|one, next| one.at > next.at), "the latest first");
     let mut paged = Vec::new();
     let mut behind = None;
-    loop {
+    for _ in testkit::at_most(10, "the pages of 20 decisions") {
         let page = DecisionFilter { behind, limit: 3, ..filter.clone() };
         let page = store.decisions(&page).await.unwrap();
         let Some(last) = page.last() else { break };

@@ -170,7 +170,10 @@ async fn an_append_to_a_month_that_is_being_removed_goes_first() {
     };
     let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN \
                  (SELECT pid FROM pg_stat_activity WHERE datname = current_database())";
-    while database.sql(waits) == "0" {
+    for _ in testkit::in_time("the removal that waits for the append") {
+        if database.sql(waits) != "0" {
+            break;
+        }
         tokio::task::yield_now().await;
     }
     let row = "INSERT INTO events (session, sequence, at, kind, data, checksum) \

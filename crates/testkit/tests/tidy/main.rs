@@ -16,6 +16,7 @@ mod numbers;
 mod page;
 mod repository;
 mod rust_text;
+mod sleeping;
 mod spdx;
 mod tool_names;
 mod words;

@@ -121,7 +121,7 @@ async fn what_was_said_is_read_in_pages_that_the_conversation_can_take() {
     assert!(bench.executor.reads_messages());
     let mut read = String::new();
     let mut offset = 1;
-    loop {
+    for _ in testkit::at_most(100, "the pages of a message of 100 lines") {
         let arguments = json!({"path": "message:7", "offset": offset, "line_numbers": false});
         let page = bench.call("read_file", arguments).await.unwrap();
         let content = page["content"].as_str().unwrap();

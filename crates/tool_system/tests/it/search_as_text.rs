@@ -82,7 +82,7 @@ async fn a_part_of_the_files_is_counted_in_files() {
     for (mode, count) in [("files", ""), ("count", ":2")] {
         let mut told = Vec::new();
         let mut arguments = json!({"pattern": "needle", "mode": mode, "max_results": 1});
-        loop {
+        for _ in testkit::at_most(10, "the pages of three files") {
             let text = bench.text("grep", arguments.clone()).await;
             let cursor = text.split_once("cursor=\"").map(|(_, rest)| rest.trim_end_matches("\"]"));
             arguments["cursor"] = cursor.into();

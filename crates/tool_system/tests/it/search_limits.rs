@@ -2,9 +2,13 @@
 
 use protocol::ErrorCode;
 use serde_json::{Value, json};
+use testkit::at_most;
 use tool_system::{Limits, Vocabulary};
 
 use crate::harness::{Bench, each, strings};
+
+/// More than any search here has.
+const MOST_PAGES: usize = 100;
 
 fn numbered_files(files: usize, lines: usize) -> String {
     (0..files).map(|file| format!("//- /f{file:03}.txt\n{}", "needle\n".repeat(lines))).collect()
@@ -13,15 +17,16 @@ fn numbered_files(files: usize, lines: usize) -> String {
 /// Asks again and again with the cursor of the last answer, and returns all answers.
 async fn pages(bench: &Bench, tool: &str, mut arguments: Value) -> Vec<Value> {
     let mut pages = Vec::new();
-    loop {
+    for _ in at_most(MOST_PAGES, &format!("the pages of {tool}")) {
         let page = bench.ok(tool, arguments.clone()).await;
         let next = page.get("next_cursor").cloned();
         pages.push(page);
         match next {
             Some(cursor) => arguments["cursor"] = cursor,
-            None => return pages,
+            None => break,
         }
     }
+    pages
 }
 
 #[tokio::test]

@@ -275,7 +275,10 @@ async fn requests_beyond_those_in_flight_are_turned_away_but_probes_are_not() {
     // Two requests whose bodies never end.
     let waiting = format!("{token}content-type: application/json\r\ncontent-length: 10\r\n");
     let mut held = Vec::new();
-    while service.app.operation().room.requests_in_flight() < bounds.in_flight {
+    for _ in testkit::in_time("the two requests") {
+        if service.app.operation().room.requests_in_flight() == bounds.in_flight {
+            break;
+        }
         if held.len() < bounds.in_flight {
             held.push(service.send("POST /api/sessions", &waiting).await);
         }
@@ -289,7 +292,10 @@ async fn requests_beyond_those_in_flight_are_turned_away_but_probes_are_not() {
         assert_eq!(status(&service.get("GET /metrics", "").await), "200");
     }
     drop(held);
-    while service.app.operation().room.requests_in_flight() > 0 {
+    for _ in testkit::in_time("the end of the two requests") {
+        if service.app.operation().room.requests_in_flight() == 0 {
+            break;
+        }
         tokio::task::yield_now().await;
     }
     assert_eq!(status(&service.get("GET /api/sessions", &token).await), "200");
@@ -312,7 +318,7 @@ async fn when_all_connections_are_taken_one_more_is_told_so_at_once() {
         assert_eq!(status(&service.get("GET /healthz", "").await), "200");
     }
     drop(held);
-    loop {
+    for _ in testkit::in_time("a free connection") {
         let answer = service.get("GET /api/sessions", &token).await;
         if status(&answer) == "200" {
             break;

@@ -18,7 +18,7 @@ impl Description {
         let path = address.split('?').next().unwrap();
         let paths = self.0["paths"].as_object().unwrap();
         let Some((_, item)) = paths.iter().find(|(template, _)| fits(template, path)) else {
-            return;
+            return assert!(answer.status >= 400, "{target} is not described");
         };
         let Some(operation) = item.get(method.to_ascii_lowercase()) else {
             return assert!(answer.status >= 400, "{target} is not described");

@@ -1,7 +1,7 @@
 //! One search over everything, and what can follow an `@` or a `/`.
 
 use serde_json::{Value, json};
-use testkit::{Fixture, ModelServer, Reply};
+use testkit::{Fixture, ModelServer, Reply, in_time};
 
 use super::conversation::until_idle;
 use super::service::Service;
@@ -47,13 +47,11 @@ fn one_search_finds_sessions_files_symbols_and_text() {
     assert_eq!(texts(&carts["symbols"], "text"), ["Cart"]);
     assert_eq!(carts["symbols"]["found"][0]["target"], "src/cart.ts");
     // Symbols by letters in their order, the best first.
-    let letters = loop {
-        let found = service.get("/api/search/all?query=ttl");
-        // The first list of names is being made meanwhile.
-        if found["symbols"]["unfinished"] != true {
-            break found;
-        }
-    };
+    // The first list of names is being made meanwhile.
+    let letters = in_time("the list of names")
+        .map(|_| service.get("/api/search/all?query=ttl"))
+        .find(|found| found["symbols"]["unfinished"] != true)
+        .unwrap();
     assert_eq!(texts(&letters["symbols"], "text"), ["total"]);
     assert_eq!(letters["symbols"]["found"][0]["detail"], "method src/cart.ts:1");
     // As in the chat, small letters mean large ones too, and not the other way round.

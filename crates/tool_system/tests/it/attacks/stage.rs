@@ -30,7 +30,7 @@ impl User {
         match rustix::process::geteuid().is_root() {
             true => vec![User::Root, User::Ordinary],
             false => {
-                eprintln!("left out: executors of root, since this test is not run by root");
+                testkit::left_out("executors of root, since this test is not run by root");
                 vec![User::Ordinary]
             }
         }

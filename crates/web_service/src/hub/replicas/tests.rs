@@ -1,5 +1,6 @@
 //! Two hubs on one store, as two replicas have it. Everything is asked of the one that does not have the session.
 
+mod hinting_store;
 mod memory_exchange;
 mod stage;
 
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tool_system::Caller;
 use tool_system::policy::Rule;
 
-use self::stage::{Reply, Sharing, TwoReplicas, calls, says};
+use self::stage::{Reply, Sharing, TwoReplicas, WATCHDOG, calls, says};
 use super::{OpenSession, RequestKey};
 use crate::hub::{AgentNames, HubError, LiveState, Sent};
 
@@ -49,9 +50,12 @@ async fn a_message_to_one_replica_runs_on_the_one_that_has_the_session(
     stage.ended_turns(&id, 2).await;
     let last = stage.log(&id).await.last().unwrap().sequence;
     let mut changes = feed.watch();
-    while feed.with(|feed| feed.through()) < last {
-        changes.changed().await.unwrap();
-    }
+    let caught_up = async {
+        while feed.with(|feed| feed.through()) < last {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(WATCHDOG, caught_up).await.expect("the feed comes to the end of the log");
     Some(())
 }
 
@@ -274,8 +278,9 @@ macro_rules! on_both {
             use super::*;
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $story() {
-                // Left out where there is no PostgreSQL.
-                let _ = super::$story(Sharing::Postgres).await;
+                // Left out where there is no PostgreSQL, and only there.
+                let told = super::$story(Sharing::Postgres).await;
+                assert_eq!(told.is_some(), testkit::Postgres::shared().is_some());
             })*
         }
     };

@@ -191,11 +191,19 @@ fn a_deleted_file_comes_back_with_owner_time_and_attributes() {
     let path = project.tree.path("dir/a");
     let times = fs::FileTimes::new().set_modified(UNIX_EPOCH + Duration::new(1_000_000_000, 5));
     fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    let mut expected = surroundings(&path);
+    (expected.2, expected.3) = (1_000_000_000, 5);
     // Both may be refused, and then there is nothing to keep.
-    let _ = std::os::unix::fs::chown(&path, Some(1234), Some(2345));
-    let _ = rustix::fs::setxattr(&path, "user.kiln", b"warm", rustix::fs::XattrFlags::empty());
+    match std::os::unix::fs::chown(&path, Some(1234), Some(2345)) {
+        Ok(()) => (expected.0, expected.1) = (1234, 2345),
+        Err(error) => testkit::left_out(&format!("the owner of a deleted file: {error}")),
+    }
+    match rustix::fs::setxattr(&path, "user.kiln", b"warm", rustix::fs::XattrFlags::empty()) {
+        Ok(()) => expected.4 = b"warm".to_vec(),
+        Err(error) => testkit::left_out(&format!("the attributes of a deleted file: {error}")),
+    }
     let before = surroundings(&path);
-    assert_eq!(before.2, 1_000_000_000);
+    assert_eq!(before, expected);
     let journal = project.journal();
     let delete = [project.delete("dir/a"), project.remove_dir("dir")];
     journal.apply(&set(delete), &label("delete")).unwrap();

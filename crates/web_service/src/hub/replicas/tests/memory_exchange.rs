@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::{LogEntry, SessionEvent};
@@ -14,8 +13,7 @@ use store::{
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-/// How often the store is looked at for what to hint at.
-const LOOK: Duration = Duration::from_millis(5);
+use super::hinting_store::HintingStore;
 
 /// What the replicas share.
 pub(super) struct SharedMemory {
@@ -42,26 +40,15 @@ struct Item {
 }
 
 impl SharedMemory {
-    /// Hints at everything that is written to this store.
-    pub(super) fn new(store: Arc<dyn Store>) -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         let (hints, _) = broadcast::channel(1024);
         let (items, standing, questions, revoked) = Default::default();
-        let shared = Arc::new(Self { items, standing, questions, revoked, hints });
-        let hinting = Arc::downgrade(&shared);
-        tokio::spawn(async move {
-            let mut known: HashMap<SessionId, u64> = HashMap::new();
-            loop {
-                tokio::time::sleep(LOOK).await;
-                let Some(shared) = hinting.upgrade() else { return };
-                for info in store.list(&ListFilter::default()).await.unwrap() {
-                    if known.insert(info.id.clone(), info.events) != Some(info.events) {
-                        let hint = Hint::Log { session: info.id, sequence: info.events };
-                        let _ = shared.hints.send(hint);
-                    }
-                }
-            }
-        });
-        shared
+        Arc::new(Self { items, standing, questions, revoked, hints })
+    }
+
+    /// A store whose writers tell the replicas.
+    pub(super) fn hinting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        Arc::new(HintingStore { store, hints: self.hints.clone() })
     }
 
     /// Changes a question in one of these states. None if there is none.

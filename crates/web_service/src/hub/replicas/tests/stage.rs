@@ -29,7 +29,7 @@ use crate::hub::{
 };
 
 /// How long a test waits for what must come.
-const WATCHDOG: Duration = Duration::from_secs(20);
+pub(super) const WATCHDOG: Duration = Duration::from_secs(20);
 
 /// One answer of the scripted model.
 pub(super) enum Reply {
@@ -163,8 +163,8 @@ type Side = (Arc<dyn Store>, Arc<dyn Exchange>);
 
 async fn in_memory(project: &Fixture) -> [Side; 2] {
     let file = project.root().with_file_name("sessions.db");
-    let open = || async { Arc::new(SqliteStore::open(&file).await.unwrap()) as Arc<dyn Store> };
-    let shared = SharedMemory::new(open().await);
+    let shared = SharedMemory::new();
+    let open = || async { shared.hinting(Arc::new(SqliteStore::open(&file).await.unwrap())) };
     let (first, second) = (open().await, open().await);
     ["first", "second"]
         .into_iter()
