@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::bench::peers::built_program;
 use crate::fetch::{from_npm, from_pypi, output};
 use crate::house::House;
 use crate::interop::installed_modules;
@@ -55,6 +56,11 @@ const LEAST_PRECISION: f64 = 0.95;
 /// A package of Debian with Go that needs nothing else, and where its module is.
 const GO_PACKAGE: &str = "golang-github-gorilla-mux-dev";
 const GO_MODULE: (&str, &str) = ("usr/share/gocode/src/github.com/gorilla/mux", "mux");
+
+/// A crate with many modules that needs no other.
+const RUST_CRATE: (&str, &str) = ("regex-syntax", "0.8.11");
+/// The language server of Rust as crates.io has it; newer ones want a newer compiler than the workspace does.
+const RUST_ANALYZER: (&str, &str) = ("ra_ap_rust-analyzer", "0.0.346");
 
 const COMPARE: &str = "crates/code_index/tests/servers/compare.py";
 
@@ -291,16 +297,28 @@ fn clangd(house: &House) -> Result<Outcome> {
 }
 
 fn rust_analyzer(house: &House) -> Result<Outcome> {
-    // rustup leaves a program of that name which only says that it is not installed.
-    let answers = output(Command::new("rust-analyzer").arg("--version"));
-    match answers {
-        Ok(_) => {
-            let root = house.root.join("crates/protocol");
-            compare(house, ("protocol", &root, "rust", ".rs"), &[Path::new("rust-analyzer")], &[])?;
+    let (package, version) = RUST_ANALYZER;
+    let prepared = built_program(house, package, version, "rust-analyzer")
+        .and_then(|server| Ok((server, own_copy(house, RUST_CRATE)?)));
+    match prepared {
+        Ok((server, root)) => {
+            compare(house, (RUST_CRATE.0, &root, "rust", ".rs"), &[&server], &[])?;
             Ok(Outcome::Passed)
         }
         Err(why) => Ok(skipped("rust-analyzer", &why)),
     }
+}
+
+/// The sources of a crate where its language server may write beside them.
+fn own_copy(house: &House, package: (&str, &str)) -> Result<PathBuf> {
+    let cache = house.cache("language-servers").join("crates");
+    let kept = symbols::crates(&cache.join("fetched"), &[package])?;
+    let kept = kept.first().context("no sources")?;
+    let root = cache.join(package.0);
+    if !root.is_dir() {
+        output(Command::new("cp").arg("-r").arg(kept).arg(&root))?;
+    }
+    Ok(root)
 }
 
 #[cfg(test)]

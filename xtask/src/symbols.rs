@@ -84,7 +84,7 @@ fn run(house: &House, asked: &str, more: Result<Vec<PathBuf>>) -> Result<Outcome
     let mut directories = Vec::new();
     let mut reasons = Vec::new();
     let sources: [(&str, Result<Vec<PathBuf>>); 6] = [
-        ("Rust and C from crates.io", crates(&cache.join("crates"))),
+        ("Rust and C from crates.io", crates(&cache.join("crates"), &CRATES)),
         ("JavaScript, TypeScript, Bash, C++ and Java from npm", npm(&cache.join("npm"))),
         ("Python from PyPI", python(&cache.join("wheels"), &WHEELS, "--only-binary=:all:")),
         ("C# from PyPI", python(&cache.join("sources"), &SOURCES, "--no-binary=:all:")),
@@ -143,8 +143,10 @@ fn universal_ctags(directory: &Path) -> Result<Vec<(&'static str, OsString)>> {
     Ok(variables)
 }
 
-fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
-    let dependencies = CRATES.map(|(name, version)| format!("{name} = \"={version}\"\n")).concat();
+/// Where cargo keeps the sources of some crates, name and version.
+pub(crate) fn crates(directory: &Path, wanted: &[(&str, &str)]) -> Result<Vec<PathBuf>> {
+    let dependency = |(name, version): &(&str, &str)| format!("{name} = \"={version}\"\n");
+    let dependencies: String = wanted.iter().map(dependency).collect();
     let manifest = format!(
         "[package]\nname = \"symbols\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
          [lib]\npath = \"nothing.rs\"\n\n[workspace]\n\n[dependencies]\n{dependencies}"
@@ -156,7 +158,7 @@ fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
         let path = packages.iter().find(is_it)?["manifest_path"].as_str()?;
         Some(Path::new(path).parent()?.to_owned())
     };
-    let found = CRATES.iter().map(|(name, _)| {
+    let found = wanted.iter().map(|(name, _)| {
         directory_of(name).with_context(|| format!("no sources of the crate {name}"))
     });
     found.collect()

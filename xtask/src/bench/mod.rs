@@ -8,7 +8,7 @@ mod connected;
 mod corpus;
 mod exec;
 mod front_ends;
-mod peers;
+pub(crate) mod peers;
 mod ranking;
 mod report;
 mod search;

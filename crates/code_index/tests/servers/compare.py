@@ -32,7 +32,7 @@ class Server:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=root
         )
-        self.answers, self.ready, self.number = {}, threading.Condition(), 0
+        self.answers, self.ready, self.number, self.at_rest = {}, threading.Condition(), 0, False
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
@@ -48,10 +48,20 @@ class Server:
             if "method" in message and "id" in message:
                 wants = len(message.get("params", {}).get("items", [])) if message["method"] == "workspace/configuration" else 0
                 self.send({"id": message["id"], "result": [None] * wants if wants else None})
+            elif message.get("method") == "experimental/serverStatus":
+                with self.ready:
+                    self.at_rest = message["params"]["quiescent"]
+                    self.ready.notify_all()
             elif "id" in message:
                 with self.ready:
                     self.answers[message["id"]] = message
                     self.ready.notify_all()
+
+    def wait_for_rest(self):
+        """Until the server has loaded the project: before, it answers with what it knows so far."""
+        with self.ready:
+            if not self.ready.wait_for(lambda: self.at_rest, PATIENCE):
+                raise SystemExit("the server does not come to rest")
 
     def send(self, message):
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -126,6 +136,7 @@ def main():
         "capabilities": {
             "textDocument": {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}},
             "workspace": {"configuration": True, "workspaceFolders": True},
+            "experimental": {"serverStatusNotification": True},
         },
     })
     server.tell("initialized", {})
@@ -137,6 +148,8 @@ def main():
         server.tell("textDocument/didOpen", {
             "textDocument": {"uri": uri(path), "languageId": language, "version": 1, "text": texts[path]},
         })
+    if language == "rust":
+        server.wait_for_rest()
     defined, tops = {}, {}
     for path in files:
         for symbol, kind, depth, position in flat(server.ask("textDocument/documentSymbol", {"textDocument": {"uri": uri(path)}})):
