@@ -24,7 +24,7 @@ impl HintingStore {
     }
 
     fn hint_through(&self, session: &SessionId, sequence: u64) {
-        // Nobody may be listening.
+        // There may be no listener.
         let _ = self.hints.send(Hint::Log { session: session.clone(), sequence });
     }
 
