@@ -38,6 +38,9 @@ use plan_run::PlanStop;
 /// The name of the provider, and of its one model.
 pub const NAME: &str = "offline";
 
+/// What is said where there is nothing to show.
+const NOTHING: &str = "That is done, and there is nothing to show.";
+
 /// A provider that needs no model. See the [crate](self).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Guide;
@@ -61,6 +64,8 @@ fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
     let conversation = Conversation::of(request);
     let told = plans::respond(&conversation.said, &request.tools, &conversation.steps);
     let (text, call) = match told {
+        // A tool may answer with nothing, as a command without output does.
+        Ok(text) | Err(PlanStop::Answer(text)) if text.is_empty() => (NOTHING.to_owned(), None),
         Ok(text) | Err(PlanStop::Answer(text)) => (text, None),
         Err(PlanStop::Call { say, name, arguments }) => {
             (say, Some(ToolCall::new(conversation.next_id(), name, arguments)))

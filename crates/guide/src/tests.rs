@@ -120,6 +120,17 @@ fn attached_files_and_automatic_notes_are_not_requests() {
     assert_eq!(call.arguments["path"], "src/main.rs");
 }
 
+#[test]
+fn an_answer_of_nothing_is_said_in_words() {
+    let tools = tools_of(Vocabulary::Standard);
+    let question = said("Find all references to main");
+    let (_, call) = read_answer(&answer(&request(&tools, vec![question.clone()])));
+    let result = answered("offline_1", Ok("".into()));
+    let messages = vec![question, called(help::NOTICE, call.unwrap()), result];
+    let (text, call) = read_answer(&answer(&request(&tools, messages)));
+    assert_eq!((text.trim(), call), (NOTHING, None));
+}
+
 /// Anything a tool might answer.
 fn any_value() -> impl Strategy<Value = Value> {
     let keys = "matches|files|entries|content|definitions|importers|path|line|text|total|message|\
