@@ -20,7 +20,7 @@ const DOWNLOAD_FACTOR: u64 = 4;
 const NO_END_MS: u64 = 60_000;
 
 /// What a process owns in the eyes of the kernel.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Belongings {
     descriptors: usize,
     threads: usize,
@@ -44,15 +44,6 @@ impl Belongings {
             mounts: text("/proc/self/mountinfo").lines().count(),
             entries,
         }
-    }
-
-    /// Whether there is nothing that was not there `before`. What was about to end then, such as a thread of the
-    /// start, may be gone.
-    fn are_no_more_than(&self, before: &Belongings) -> bool {
-        self.descriptors <= before.descriptors
-            && self.threads <= before.threads
-            && self.mounts <= before.mounts
-            && (&self.children, &self.entries) == (&before.children, &before.entries)
     }
 }
 
@@ -106,13 +97,13 @@ fn storm(root: &Path, count: u64, server: Option<&str>) -> Result<String, String
     let mut after = Belongings::of_this_process(root);
     // The kernel forgets a thread a moment after it has ended.
     for _ in 0..MOST_LOOKS {
-        if after.are_no_more_than(&before) {
+        if before == after {
             break;
         }
         std::thread::yield_now();
         after = Belongings::of_this_process(root);
     }
-    if !after.are_no_more_than(&before) {
+    if before != after {
         return Err(format!("something is left: {before:?}, then {after:?}"));
     }
     Ok(format!("{ends:?}"))
