@@ -61,6 +61,13 @@ pub(crate) struct Said {
     pub(crate) parts: Vec<String>,
 }
 
+impl Said {
+    /// Whether it says nothing at all.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.parts.iter().all(|part| part.trim().is_empty())
+    }
+}
+
 impl Facts {
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
         let parts = content.iter().filter_map(|content| match content {

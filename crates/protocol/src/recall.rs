@@ -29,6 +29,15 @@ impl MessageHandle {
             digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
         canonical.then(|| digits.parse().ok().map(Self)).flatten()
     }
+
+    /// Where `text` can be cut, at `at` or a little before it: a handle that loses some of its digits
+    /// would name another entry.
+    pub fn cut_before(text: &str, at: usize) -> usize {
+        let (head, rest) = text.split_at(at);
+        let before = head.trim_end_matches(|character: char| character.is_ascii_digit());
+        let is_cut = rest.starts_with(|character: char| character.is_ascii_digit());
+        before.strip_suffix(PREFIX).filter(|_| is_cut).map_or(at, str::len)
+    }
 }
 
 impl fmt::Display for MessageHandle {
@@ -146,6 +155,15 @@ mod tests {
             ["message:", "message:+1", "message:012", "message:1.txt", "messages:1", "result:1"];
         assert!(not.iter().all(|text| MessageHandle::parse(text).is_none()));
         assert_eq!(MessageHandle::parse("message:99999999999999999999"), None);
+    }
+
+    #[test]
+    fn a_handle_is_not_cut_within_its_number() {
+        let text = "as message:123, said";
+        let cuts = (0..=text.len()).map(|at| MessageHandle::cut_before(text, at));
+        let moved: Vec<_> = cuts.enumerate().filter(|(at, cut)| at != cut).collect();
+        assert_eq!(moved, [(11, 3), (12, 3), (13, 3)]);
+        assert_eq!(MessageHandle::cut_before("page 1234", 7), 7);
     }
 
     #[test]

@@ -110,7 +110,11 @@ fn result_text(result: &ToolResult) -> String {
 
 fn beginning(text: &str) -> String {
     let lines: Vec<_> = text.lines().take(BEGINNING_LINES).collect();
-    lines.join("\n").chars().take(BEGINNING_CHARACTERS).collect()
+    let mut lines = lines.join("\n");
+    let characters = lines.chars().take(BEGINNING_CHARACTERS);
+    let length = characters.map(char::len_utf8).sum();
+    lines.truncate(MessageHandle::cut_before(&lines, length));
+    lines
 }
 
 #[cfg(test)]

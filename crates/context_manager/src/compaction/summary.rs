@@ -40,16 +40,15 @@ pub(crate) struct Shares {
 pub(crate) fn summary(source: &Source<'_>, shares: Shares) -> (String, bool) {
     let mut text = opening(source);
     let is_whole = source.words(&mut text, shares);
-    let refused: Vec<&str> = source.facts.refused.iter().map(String::as_str).collect();
+    let refused = source.facts.refused.iter().map(|what| (what.as_str(), None)).collect();
     let room = shares.section;
-    section(&mut text, "What the user refused", &newest(&refused, room), room);
+    section(&mut text, "What the user refused", &newest(refused, room), room);
     section(&mut text, "The plan", &plan(source.plan), room);
     section(&mut text, "Files so far, with the last tool used on each", &files(source), room);
     section(&mut text, "What you said last", &spoken(source), room);
     if source.readable {
-        let results = results(source);
-        let results: Vec<&str> = results.iter().map(String::as_str).collect();
-        section(&mut text, "The newest results that are left out", &newest(&results, room), room);
+        let results = newest(results(source), room);
+        section(&mut text, "The newest results that are left out", &results, room);
     }
     (text, is_whole)
 }
@@ -96,7 +95,7 @@ impl<'a> Source<'a> {
     /// Tells what the user said: the task and the newest messages whole, as far as there is room,
     /// the others in brief. Answers whether the newest are whole.
     fn words(&self, text: &mut String, shares: Shares) -> bool {
-        let said: Vec<&Said> = self.said().collect();
+        let said: Vec<&Said> = self.said().filter(|said| !said.is_blank()).collect();
         let [task, since @ ..] = said.as_slice() else { return true };
         let (older, latest) = since.split_at(since.len().saturating_sub(LATEST));
         // The last one comes first, then the task, then the others before the last.
@@ -160,10 +159,10 @@ struct RetoldMessage {
 }
 
 /// The newest results, a line for each.
-fn results(source: &Source<'_>) -> Vec<String> {
+fn results<'a>(source: &Source<'a>) -> Vec<(&'a str, Option<MessageHandle>)> {
     let results = source.facts.latest_results.iter();
     let left_out = results.filter(|(sequence, _)| *sequence <= source.through);
-    left_out.map(|(sequence, what)| format!("{what}, {}", MessageHandle(*sequence))).collect()
+    left_out.map(|(sequence, what)| (what.as_str(), Some(MessageHandle(*sequence)))).collect()
 }
 
 fn titled(text: &mut String, title: &str, body: &str) {
@@ -179,12 +178,15 @@ fn section(text: &mut String, title: &str, body: &str, tokens: u64) {
     }
 }
 
-/// As many of the newest lines as fit, in their order.
-fn newest(lines: &[&str], tokens: u64) -> String {
+/// As many of the newest lines as fit, in their order. A long one is shortened, but not the handle
+/// after it.
+fn newest(lines: Vec<(&str, Option<MessageHandle>)>, tokens: u64) -> String {
     let mut left = tokens;
     let mut chosen = Vec::new();
-    for line in lines.iter().rev() {
-        let line = format!("- {}", shortened(line, tokens / 3));
+    for (line, handle) in lines.iter().rev() {
+        let handle = handle.map(|handle| format!(", {handle}")).unwrap_or_default();
+        let room = (tokens / 3).saturating_sub(cost(&handle));
+        let line = format!("- {}{handle}", shortened(line, room));
         let Some(rest) = left.checked_sub(cost(&line)) else { break };
         left = rest;
         chosen.push(line);

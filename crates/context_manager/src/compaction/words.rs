@@ -34,7 +34,7 @@ fn price(character: char) -> u64 {
 /// The beginning of a text that takes at most `tokens` tokens.
 fn beginning(text: &str, tokens: u64) -> &str {
     let length = length(text.chars(), tokens);
-    &text[..length]
+    &text[..MessageHandle::cut_before(text, length)]
 }
 
 /// The end of a text that takes at most `tokens` tokens.
