@@ -55,15 +55,15 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         let request_bytes = incoming.body_bytes();
         let closes = incoming.closes();
         let Answer { bytes, held, after } = answer(incoming, shared);
-        // Before it is written: a client may well be at its next request before this thread gets to
-        // look at the clock again.
+        // Before it is written: a client may well be at its next request, or at its end, before this
+        // thread gets to look at the clock again.
         let answered = Instant::now();
+        let exchange = Exchange { arrived, answered, request_bytes };
+        lock(&shared.state).exchanges.push(exchange);
         (&*stream).write_all(&bytes)?;
         if let Some((gate, pieces)) = held {
             write_held(stream, &gate, &pieces, shared)?;
         }
-        let exchange = Exchange { arrived, answered, request_bytes };
-        lock(&shared.state).exchanges.push(exchange);
         match after {
             After::Next if !closes => {}
             After::Next | After::Close => return Ok(()),
