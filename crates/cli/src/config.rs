@@ -35,7 +35,7 @@ pub(crate) use settings::{
 
 use crate::environment::Environment;
 use file::{Author, FileMistake, FileValue, in_words};
-use schema::{Schema, nested};
+use schema::{Schema, nested, read_back};
 use settings::{CheckConfig, ChecksConfig, ConfigSettings, IgnoredConfig, RoleConfig};
 
 /// The user's file in the configuration directory.
@@ -138,7 +138,7 @@ impl Config {
         let values = layers.settings().iter();
         let values =
             values.filter_map(|setting| Some((setting.key.as_str(), setting.value.clone()?)));
-        let settings: ConfigSettings = nested(values).try_into().context("the configuration")?;
+        let settings: ConfigSettings = read_back(&nested(values)).context("the configuration")?;
         Ok(Self {
             disabled_tools: settings.tools.disabled,
             network: settings.tools.network,
@@ -284,7 +284,7 @@ fn rules(layers: &Layers) -> anyhow::Result<Vec<Rule>> {
             _ => RuleSource::User,
         };
         let table: PolicyTable =
-            nested([("rules", said.value.clone())]).try_into().context("policy.rules")?;
+            read_back(&nested([("rules", said.value.clone())])).context("policy.rules")?;
         rules.extend(table.into_rules(source));
     }
     Ok(rules)
@@ -310,8 +310,7 @@ fn checks(configured: ChecksConfig) -> anyhow::Result<Vec<EditCheck>> {
 /// Whether a value from the environment or the command line is what its key expects.
 fn check(given: &Given) -> anyhow::Result<()> {
     let alone = nested([(given.key.as_str(), given.value.clone())]);
-    let checked: Result<ConfigSettings, _> = alone.try_into();
-    match checked {
+    match read_back::<ConfigSettings>(&alone) {
         Ok(_) => Ok(()),
         Err(error) => bail!("{}: {}", given.source, visible(&in_words(error.message()))),
     }

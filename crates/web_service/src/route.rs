@@ -88,8 +88,12 @@ impl RouteAnswer {
 
     /// A value as JSON.
     pub fn json(status: StatusCode, value: &impl Serialize) -> Result<Self, ApiError> {
-        let body = serde_json::to_vec(value).map_err(|it| ApiError::internal(it.to_string()))?;
-        Ok(Self { status, content_type: JSON, cookies: Vec::new(), body: body.into() })
+        Self::written(status, serde_json::to_vec(value))
+    }
+
+    fn written(status: StatusCode, json: serde_json::Result<Vec<u8>>) -> Result<Self, ApiError> {
+        let json = json.map_err(|it| ApiError::internal(it.to_string()))?;
+        Ok(Self { status, content_type: JSON, cookies: Vec::new(), body: json.into() })
     }
 }
 
@@ -137,11 +141,15 @@ impl Route {
         F: Fn(Request<Q, B>) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output = Result<A, ApiError>> + Send + 'static,
     {
-        let raw = move |request: Request<Q, B>| {
-            let answering = handle(request);
-            async move { RouteAnswer::json(StatusCode::OK, &answering.await?) }
-        };
-        let route = Self::raw(method, path, need, summary, JSON, raw);
+        let handler: Handler = Box::new(move |raw| {
+            let handle = handle.clone();
+            Box::pin(async move {
+                let answer = handle(understood(raw)?).await?;
+                RouteAnswer::json(StatusCode::OK, &answer)
+            })
+        });
+        let asked = (schema_of::<Q>(), schema_of::<B>());
+        let route = Self::row(method, path, need, summary, JSON, asked, handler);
         Self { answer: schema_of::<A>(), ..route }
     }
 
@@ -164,6 +172,20 @@ impl Route {
             let handle = handle.clone();
             Box::pin(async move { handle(understood(raw)?).await })
         });
+        let asked = (schema_of::<Q>(), schema_of::<B>());
+        Self::row(method, path, need, summary, content_type, asked, handler)
+    }
+
+    /// `asked` are the types of the query and the body.
+    fn row(
+        method: Method,
+        path: &'static str,
+        need: Need,
+        summary: &'static str,
+        content_type: &'static str,
+        (query, body): (Option<SchemaOf>, Option<SchemaOf>),
+        handler: Handler,
+    ) -> Self {
         Self {
             method,
             path,
@@ -172,8 +194,8 @@ impl Route {
             body_limit: if need == Need::Nothing { BODY_WITHOUT_LOGIN } else { USUAL_BODY },
             status: StatusCode::OK,
             content_type,
-            query: schema_of::<Q>(),
-            body: schema_of::<B>(),
+            query,
+            body,
             answer: None,
             handler,
         }
@@ -190,11 +212,20 @@ fn understood<Q: DeserializeOwned, B: DeserializeOwned>(
     raw: RawRequest,
 ) -> Result<Request<Q, B>, ApiError> {
     let RawRequest { app, hub, caller, path, uri, headers, body } = raw;
-    let query = Query::<Q>::try_from_uri(&uri);
-    let Query(query) = query.map_err(|error| ApiError::invalid(error.body_text()))?;
-    // A request without a body is one with an empty object.
-    let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
-    let body = serde_json::from_slice(body)
-        .map_err(|error| ApiError::invalid(format!("the body cannot be understood: {error}")))?;
+    let (query, body) = (query_of(&uri)?, body_of(&body)?);
     Ok(Request { app, hub, caller, path, query, body, headers })
+}
+
+// Apart, so that each type is compiled once and not with every other.
+fn query_of<Q: DeserializeOwned>(uri: &Uri) -> Result<Q, ApiError> {
+    let Query(query) =
+        Query::try_from_uri(uri).map_err(|error| ApiError::invalid(error.body_text()))?;
+    Ok(query)
+}
+
+fn body_of<B: DeserializeOwned>(body: &Bytes) -> Result<B, ApiError> {
+    // A request without a body is one with an empty object.
+    let body: &[u8] = if body.is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body)
+        .map_err(|error| ApiError::invalid(format!("the body cannot be understood: {error}")))
 }
