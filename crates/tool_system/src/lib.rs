@@ -38,8 +38,8 @@ use execution::{
     perform, project_tools, turn,
 };
 use registration::{
-    absent_arguments, argument_problems, arguments, category, custom, definition, face, registry,
-    schema, tool, validator,
+    absent_arguments, argument_problems, arguments, category, custom, definition, face,
+    json_schema, registry, schema, tool, validator,
 };
 use toolchain::{formatters, package_name, project_kind, test_commands};
 

@@ -7,6 +7,7 @@ pub(crate) mod category;
 pub(crate) mod custom;
 pub(crate) mod definition;
 pub(crate) mod face;
+pub(crate) mod json_schema;
 pub(crate) mod registry;
 pub(crate) mod schema;
 pub(crate) mod tool;

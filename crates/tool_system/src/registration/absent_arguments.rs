@@ -5,22 +5,22 @@
 
 use serde_json::{Map, Value};
 
-use crate::validator::accepts;
+use crate::json_schema::{Steps, accepts};
 
 /// Removes the optional fields of `value` that are `null` or `""` where `schema` refuses that, here
 /// and in everything inside. A schema that takes empty text, such as the new text of an edit, keeps
 /// it.
-pub(crate) fn drop_absent(value: &mut Value, schema: &Value) {
+pub(crate) fn drop_absent(value: &mut Value, schema: &Value, steps: &Steps) {
     match value {
-        Value::Object(fields) => drop_absent_fields(fields, schema),
+        Value::Object(fields) => drop_absent_fields(fields, schema, steps),
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| drop_absent(item, &schema["items"]));
+            items.iter_mut().for_each(|item| drop_absent(item, &schema["items"], steps));
         }
         _ => {}
     }
 }
 
-fn drop_absent_fields(fields: &mut Map<String, Value>, schema: &Value) {
+fn drop_absent_fields(fields: &mut Map<String, Value>, schema: &Value, steps: &Steps) {
     let Some(properties) = schema["properties"].as_object() else { return };
     let required = schema["required"].as_array();
     let is_required =
@@ -28,11 +28,11 @@ fn drop_absent_fields(fields: &mut Map<String, Value>, schema: &Value) {
     fields.retain(|name, value| {
         let Some(property) = properties.get(name) else { return true };
         let says_nothing = value.is_null() || value.as_str() == Some("");
-        !says_nothing || is_required(name) || accepts(property, value)
+        !says_nothing || is_required(name) || accepts(property, value, steps)
     });
     for (name, value) in fields {
         if let Some(property) = properties.get(name) {
-            drop_absent(value, property);
+            drop_absent(value, property, steps);
         }
     }
 }
@@ -89,7 +89,7 @@ mod tests {
         ];
         for (given, expected) in table {
             let mut value = given.clone();
-            drop_absent(&mut value, &schema);
+            drop_absent(&mut value, &schema, &Steps::new());
             assert_eq!(value, expected, "{given}");
         }
     }

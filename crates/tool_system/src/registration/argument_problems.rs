@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::validator::{accepts, closest, compile};
+use crate::json_schema::{JsonSchema, Steps, accepts};
+use crate::validator::closest;
 
 /// Characters of a value that a message quotes.
 const MAX_QUOTED: usize = 60;
@@ -29,10 +30,16 @@ enum Judged {
     Answer,
 }
 
-impl Judged {
+#[derive(Clone, Copy)]
+struct Judging<'s> {
+    judged: Judged,
+    steps: &'s Steps,
+}
+
+impl Judging<'_> {
     /// Whether enough was found: arguments can be corrected, all at once, and an answer cannot.
     fn is_told(self, found: &[ArgumentProblem]) -> bool {
-        matches!(self, Judged::Answer) && !found.is_empty()
+        !found.is_empty() && (matches!(self.judged, Judged::Answer) || self.steps.are_used_up())
     }
 }
 
@@ -45,57 +52,62 @@ pub(crate) struct ArgumentProblem {
 }
 
 /// Everything in `arguments` that `schema` refuses, outermost first.
-pub(crate) fn problems(schema: &Value, arguments: &Value) -> Vec<ArgumentProblem> {
+pub(crate) fn problems(schema: &Value, arguments: &Value, steps: &Steps) -> Vec<ArgumentProblem> {
     let mut found = Vec::new();
-    look(schema, arguments, Judged::Arguments, "", &mut found);
+    look(schema, arguments, Judging { judged: Judged::Arguments, steps }, "", &mut found);
     found
 }
 
 /// What in the answer of another program its schema refuses first; nothing if it fits.
 pub fn misfit(schema: &Value, answer: &Value) -> Option<String> {
-    if accepts(schema, answer) {
+    let steps = Steps::new();
+    if accepts(schema, answer, &steps) {
         return None;
     }
     let mut found = Vec::new();
-    look(schema, answer, Judged::Answer, "", &mut found);
+    look(schema, answer, Judging { judged: Judged::Answer, steps: &steps }, "", &mut found);
     Some(found.into_iter().next().map_or_else(String::new, |problem| problem.message))
 }
 
 fn look(
     schema: &Value,
     value: &Value,
-    judged: Judged,
+    judging: Judging<'_>,
     path: &str,
     found: &mut Vec<ArgumentProblem>,
 ) {
     let before = found.len();
     match value {
         Value::Object(fields) if is_kind(schema, "object") => {
-            look_into_object(schema, fields, judged, path, found);
+            look_into_object(schema, fields, judging, path, found);
         }
         Value::Array(items) if is_kind(schema, "array") && is_schema(&schema["items"]) => {
-            // Compiled once, because there may be very many.
-            let compiled = compile(&schema["items"]);
-            let is_refused = |item: &Value| !compiled.as_ref().is_ok_and(|it| it.is_valid(item));
+            // Checked once, because there may be very many.
+            let checked = JsonSchema::borrowed(&schema["items"]);
+            let is_refused =
+                |item: &Value| !checked.as_ref().is_ok_and(|it| it.accepts(item, judging.steps));
             for (index, item) in items.iter().enumerate().filter(|(_, item)| is_refused(item)) {
-                if judged.is_told(found) {
+                if judging.is_told(found) {
                     break;
                 }
-                look(&schema["items"], item, judged, &format!("{path}[{index}]"), found);
+                look(&schema["items"], item, judging, &format!("{path}[{index}]"), found);
             }
         }
         _ => {}
     }
-    if found.len() == before && !accepts(schema, value) {
-        let whole = match (path, judged) {
+    if found.len() == before && !accepts(schema, value, judging.steps) {
+        let whole = match (path, judging.judged) {
             ("", Judged::Arguments) => "the arguments".to_owned(),
             ("", Judged::Answer) => "the whole".to_owned(),
             _ => format!("`{path}`"),
         };
         let message = match schema {
+            _ if judging.steps.are_used_up() => {
+                format!("{whole}: to judge this by its schema takes too long")
+            }
             Value::Bool(_) => format!("{whole}: nothing is allowed here"),
             _ => {
-                let (expected, unmet) = (expected(schema), unmet(schema, value));
+                let (expected, unmet) = (expected(schema), unmet(schema, value, judging.steps));
                 format!("{whole}: expected {expected}{unmet}, got {}", quoted(value))
             }
         };
@@ -106,7 +118,7 @@ fn look(
 fn look_into_object(
     schema: &Value,
     fields: &Map<String, Value>,
-    judged: Judged,
+    judging: Judging<'_>,
     path: &str,
     found: &mut Vec<ArgumentProblem>,
 ) {
@@ -114,27 +126,32 @@ fn look_into_object(
     let properties = schema["properties"].as_object().unwrap_or(&no_properties);
     let mut all_told = false;
     let more = &schema["additionalProperties"];
-    let compiled = is_schema(more).then(|| compile(more));
+    let checked = is_schema(more).then(|| JsonSchema::borrowed(more));
     let is_more = |value: &Value| {
-        compiled.as_ref().is_none_or(|it| it.as_ref().is_ok_and(|it| it.is_valid(value)))
+        let accepts = |it: &JsonSchema<'_>| it.accepts(value, judging.steps);
+        checked.as_ref().is_none_or(|it| it.as_ref().is_ok_and(accepts))
     };
     for (name, value) in fields {
-        if judged.is_told(found) {
+        if judging.is_told(found) {
             return;
         }
         match properties.get(name) {
-            Some(property) => look(property, value, judged, &join(path, name), found),
+            Some(property) => look(property, value, judging, &join(path, name), found),
             None if schema["additionalProperties"] == false => {
-                found.push(unknown(judged, path, name, properties, &mut all_told));
+                found.push(unknown(judging.judged, path, name, properties, &mut all_told));
             }
             None if is_more(value) => {}
-            None => look(more, value, judged, &join(path, name), found),
+            None => look(more, value, judging, &join(path, name), found),
         }
     }
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     for name in required.filter(|name| !fields.contains_key(*name)) {
-        let (path, expected) = (join(path, name), expected(&properties[name]));
-        found.push(ArgumentProblem { message: format!("`{path}` is required: {expected}"), path });
+        let path = join(path, name);
+        let mut message = format!("`{path}` is required");
+        if let Some(property) = properties.get(name) {
+            message.push_str(&format!(": {}", expected(property)));
+        }
+        found.push(ArgumentProblem { path, message });
     }
 }
 
@@ -203,11 +220,11 @@ fn expected_kind(kind: &str, schema: &Value) -> String {
 }
 
 /// The keywords that refuse a value of the right type and have no words in [`expected`].
-fn unmet(schema: &Value, value: &Value) -> String {
+fn unmet(schema: &Value, value: &Value, steps: &Steps) -> String {
     let fields = schema.as_object().into_iter().flatten();
     let refuses = |key: &String, wanted: &Value| {
         let alone = Value::Object(Map::from_iter([(key.clone(), wanted.clone())]));
-        compile(&alone).is_ok_and(|alone| !alone.is_valid(value))
+        JsonSchema::borrowed(&alone).is_ok_and(|alone| !alone.accepts(value, steps))
     };
     // One item or letter at least is told as "not empty".
     let refusing = fields.filter(|(key, wanted)| {
@@ -286,7 +303,7 @@ mod tests {
             "additionalProperties": false,
         });
         let told = |arguments: Value| {
-            let problems = problems(&schema, &arguments);
+            let problems = problems(&schema, &arguments, &Steps::new());
             let lines = problems.into_iter().map(|problem| problem.message + "\n");
             lines.collect::<String>()
         };
@@ -349,9 +366,15 @@ mod tests {
     }
 
     #[test]
+    fn a_field_may_be_required_that_nothing_else_is_said_of() {
+        let schema = json!({"type": "object", "required": ["a"]});
+        assert_eq!(misfit(&schema, &json!({})).unwrap(), "`a` is required");
+    }
+
+    #[test]
     fn a_tool_without_arguments_says_so() {
         let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
-        let message = &problems(&schema, &json!({"x": 1}))[0].message;
+        let message = &problems(&schema, &json!({"x": 1}), &Steps::new())[0].message;
         assert_eq!(message, "unknown argument `x`; there are no arguments");
     }
 }

@@ -1,30 +1,31 @@
 //! Judges arguments by a tool's schema, and explains every problem at once.
 
-use jsonschema::{Draft, ValidationError, Validator};
+use std::borrow::Cow;
+
 use protocol::{ErrorCode, ToolCall, ToolError, describe_call, parse_strict_json};
 use serde_json::{Map, Value, json};
 
 use crate::absent_arguments::drop_absent;
 use crate::argument_problems;
+use crate::json_schema::{JsonSchema, Steps, accepts};
 
 /// Names whose similarity reaches this are offered as "did you mean".
 const SIMILAR: f64 = 0.7;
 
-/// The compiled schema of one face of a tool.
+/// The checked schema of one face of a tool.
 pub struct ToolValidator {
     name: String,
-    schema: Value,
-    compiled: Validator,
+    schema: JsonSchema<'static>,
     example: Map<String, Value>,
 }
 
 impl ToolValidator {
-    /// Compiles `schema`; `example` is a right call to quote in errors.
+    /// Checks `schema`; `example` is a right call to quote in errors.
     pub fn new(name: &str, schema: &Value, example: Map<String, Value>) -> Result<Self, ToolError> {
-        let compiled = compile(schema).map_err(|error| {
+        let schema = JsonSchema::new(Cow::Owned(schema.clone())).map_err(|error| {
             ToolError::new(ErrorCode::Internal, format!("the schema of {name} is invalid: {error}"))
         })?;
-        Ok(Self { name: name.to_owned(), schema: schema.clone(), compiled, example })
+        Ok(Self { name: name.to_owned(), schema, example })
     }
 
     /// Accepts `arguments` exactly if the schema does, or if it does after two repairs of what models
@@ -32,11 +33,13 @@ impl ToolValidator {
     /// written as a string, such as `"[\"a\"]"` for `["a"]`, are read as the JSON they hold.
     pub fn validate(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
         let mut arguments = Value::Object(arguments);
-        if !self.compiled.is_valid(&arguments) {
-            drop_absent(&mut arguments, &self.schema);
-            self.read_stringified(&mut arguments);
-            if !self.compiled.is_valid(&arguments) {
-                return Err(self.explain(&arguments));
+        // One allowance for everything, so that no call takes long, whatever is wrong with it.
+        let steps = Steps::new();
+        if !self.schema.accepts(&arguments, &steps) {
+            drop_absent(&mut arguments, self.schema.as_value(), &steps);
+            self.read_stringified(&mut arguments, &steps);
+            if !self.schema.accepts(&arguments, &steps) {
+                return Err(self.explain(&arguments, &steps));
             }
         }
         match arguments {
@@ -46,25 +49,25 @@ impl ToolValidator {
     }
 
     /// Replaces each string argument that the schema refuses by the JSON in it, if that is accepted.
-    fn read_stringified(&self, arguments: &mut Value) {
+    fn read_stringified(&self, arguments: &mut Value, steps: &Steps) {
         let Some(arguments) = arguments.as_object_mut() else { return };
         for (name, value) in arguments {
-            let Some(schema) = self.schema["properties"].get(name) else { continue };
+            let Some(schema) = self.schema.as_value()["properties"].get(name) else { continue };
             let Value::String(text) = &*value else { continue };
-            if accepts(schema, value) {
+            if accepts(schema, value, steps) {
                 continue;
             }
             let Ok(mut inner) = parse_strict_json(text) else { continue };
-            drop_absent(&mut inner, schema);
-            if accepts(schema, &inner) {
+            drop_absent(&mut inner, schema, steps);
+            if accepts(schema, &inner, steps) {
                 *value = inner;
             }
         }
     }
 
     /// All problems at once.
-    fn explain(&self, arguments: &Value) -> ToolError {
-        let problems = argument_problems::problems(&self.schema, arguments);
+    fn explain(&self, arguments: &Value, steps: &Steps) -> ToolError {
+        let problems = argument_problems::problems(self.schema.as_value(), arguments, steps);
         let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         let listed = problems
             .iter()
@@ -74,57 +77,6 @@ impl ToolValidator {
             .suggest(format!("Example: {}", describe_call(&example)))
             .detail("problems", listed.collect::<Vec<_>>())
             .detail("example", self.example.clone())
-    }
-}
-
-/// Whether a schema takes a value.
-pub(crate) fn accepts(schema: &Value, value: &Value) -> bool {
-    compile(schema).is_ok_and(|compiled| compiled.is_valid(value))
-}
-
-pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    // In 2020-12 a format is a remark.
-    let options = jsonschema::options().should_validate_formats(false);
-    options.with_draft(draft_for(schema)).build(schema)
-}
-
-/// Keywords that the seventh draft of JSON schema does not know or reads in another way.
-const DIFFERENT: [&str; 18] = [
-    "$anchor",
-    "$defs",
-    "$dynamicAnchor",
-    "$dynamicRef",
-    "$id",
-    "$ref",
-    "$schema",
-    "additionalItems",
-    "contentEncoding",
-    "contentMediaType",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "maxContains",
-    "minContains",
-    "prefixItems",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-
-/// Schemas are those of 2020-12. Those that mean the same in an older draft are read by it, since
-/// getting ready for that takes a third of the time, and every process has to: "whole process `toolkiln call`" of
-/// `cargo xtask bench front_ends` measures it.
-fn draft_for(schema: &Value) -> Draft {
-    if mentions_different(schema) { Draft::Draft202012 } else { Draft::Draft7 }
-}
-
-/// Whether one of the keywords occurs, be it only as the name of a property.
-fn mentions_different(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(key, value)| DIFFERENT.contains(&key.as_str()) || mentions_different(value)),
-        Value::Array(items) => items.iter().any(mentions_different),
-        _ => false,
     }
 }
 
@@ -162,20 +114,6 @@ mod tests {
 
     fn validate(arguments: Value) -> Result<Value, ToolError> {
         validator().validate(arguments.as_object().unwrap().clone()).map(Value::Object)
-    }
-
-    #[test]
-    fn schemas_that_mean_something_else_in_an_older_draft_are_not_read_by_it() {
-        let registry = crate::ToolRegistry::builtin();
-        for tool in crate::Vocabulary::ALL.iter().flat_map(|one| registry.list(*one)) {
-            assert_eq!(draft_for(tool.input_schema()), Draft::Draft7, "{}", tool.name());
-        }
-        let pair = json!({"type": "array", "prefixItems": [{"type": "string"}]});
-        let referring = json!({"anyOf": [{"$ref": "#/$defs/a", "minimum": 3}]});
-        for schema in [&pair, &referring] {
-            assert_eq!(draft_for(schema), Draft::Draft202012);
-        }
-        assert!(!compile(&pair).unwrap().is_valid(&json!([1])));
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod redundancy;
 mod references;
 mod rename;
 mod replace;
+mod schemas;
 mod search;
 mod search_as_text;
 mod search_limits;
