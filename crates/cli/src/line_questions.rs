@@ -4,7 +4,7 @@ pub(crate) mod question;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::{
     ApprovalRequest, ApprovalResponse, Change, ErrorCode, FileBytes, FileDiff, Proposal, ToolCall,
@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tool_system::extensions::management::undo;
 use tool_system::prelude::async_trait;
-use tool_system::{Approver, OnDemand, ToolExecutor};
+use tool_system::{Approver, ToolExecutor};
 use workspace::edit_in_program;
 
 use crate::diff_view::{self, Drawn};
@@ -91,21 +91,59 @@ impl TypedAnswer {
 pub(crate) struct Terminal {
     /// The command that edits a file.
     editor: Option<String>,
-    /// Takes a change back while a question is open; it has a question of its own.
-    undoing: Option<Arc<OnDemand<ToolExecutor>>>,
+    working: WorkingExecutor,
     /// One question at a time: an answer must not be taken for that to another.
     turn: tokio::sync::Mutex<()>,
 }
 
 impl Terminal {
-    /// With the command that edits a file.
-    pub(crate) fn new(editor: Option<String>) -> Self {
-        Self { editor, undoing: None, turn: Default::default() }
+    /// With the command that edits a file, and what `u` at a question undoes through.
+    pub(crate) fn new(editor: Option<String>, working: WorkingExecutor) -> Self {
+        Self { editor, working, turn: Default::default() }
+    }
+}
+
+/// The executor that works at the moment, with the role, the rules and the tools that it has now. What the user undoes
+/// while a question is open goes through it; as long as there is none, nothing can be undone.
+#[derive(Clone, Default)]
+pub(crate) struct WorkingExecutor(Arc<Mutex<WorkInHand>>);
+
+#[derive(Default)]
+struct WorkInHand {
+    executor: Option<ToolExecutor>,
+    /// What was undone meanwhile, in words.
+    undone: Vec<String>,
+}
+
+impl WorkingExecutor {
+    /// Lends `executor` until the answer is dropped.
+    pub(crate) fn lend(&self, executor: &ToolExecutor) -> LentExecutor {
+        *self.locked() = WorkInHand { executor: Some(executor.clone()), undone: Vec::new() };
+        LentExecutor(self.clone())
     }
 
-    /// Offers to take the last change back from a question.
-    pub(crate) fn with_undoing(self, undoing: OnDemand<ToolExecutor>) -> Self {
-        Self { undoing: Some(Arc::new(undoing)), ..self }
+    fn executor(&self) -> Option<ToolExecutor> {
+        self.locked().executor.clone()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, WorkInHand> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends what was lent: executor and questions would else keep each other for ever.
+pub(crate) struct LentExecutor(WorkingExecutor);
+
+impl LentExecutor {
+    /// What the user has undone since it was lent, in words.
+    pub(crate) fn undone(self) -> Vec<String> {
+        std::mem::take(&mut self.0.locked().undone)
+    }
+}
+
+impl Drop for LentExecutor {
+    fn drop(&mut self) {
+        self.0.locked().executor = None;
     }
 }
 
@@ -125,7 +163,7 @@ impl Approver for Terminal {
         let asking = OpenQuestion {
             editor: self.editor.clone(),
             style: Stream::Err.style(),
-            undoing: self.undoing.clone(),
+            working: self.working.clone(),
             request: request.clone(),
             withdrawn,
             cancel,
@@ -150,7 +188,7 @@ async fn screen_catches_up() {
 struct OpenQuestion {
     editor: Option<String>,
     style: OutputStyle,
-    undoing: Option<Arc<OnDemand<ToolExecutor>>>,
+    working: WorkingExecutor,
     request: ApprovalRequest,
     withdrawn: Withdrawn,
     /// Ends with the question what was begun while it was open.
@@ -162,7 +200,7 @@ impl OpenQuestion {
         let request = &self.request;
         let is_offered = |key: AnswerKey| match key {
             AnswerKey::Always => request.remembers.is_some(),
-            AnswerKey::Undo => self.undoing.is_some(),
+            AnswerKey::Undo => self.working.executor().is_some(),
             _ => true,
         };
         let offered: Vec<_> = KEYS.iter().filter(|(key, ..)| is_offered(*key)).collect();
@@ -186,9 +224,9 @@ impl OpenQuestion {
                     None => say("Nothing was picked."),
                 },
                 TypedAnswer::Key(AnswerKey::Undo) => {
-                    let undone = self.undoing.as_deref().map(|undoing| self.undo_last(undoing));
-                    let said = undone.map(|undone| undone.unwrap_or_else(|error| error.message));
-                    said.iter().for_each(|said| say(said));
+                    if let Some(executor) = self.working.executor() {
+                        say(&self.undo_last(&executor).unwrap_or_else(|error| error.message));
+                    }
                 }
                 TypedAnswer::Key(AnswerKey::Help | AnswerKey::No) => {
                     for (_, letter, word, about) in &offered {
@@ -249,14 +287,16 @@ impl OpenQuestion {
     }
 
     /// Through the tool, so that what it would do is judged, shown and asked about like anything else.
-    fn undo_last(&self, undoing: &OnDemand<ToolExecutor>) -> Result<String, ToolError> {
-        let executor = undoing.get()?;
+    fn undo_last(&self, executor: &ToolExecutor) -> Result<String, ToolError> {
         let call = ToolCall::new("undo_at_question", undo::NAME, Map::new());
-        let undone = executor.report(&call, &self.cancel, executor.approver());
+        // Nothing more is undone from the question of its own.
+        let own_question = Terminal::new(self.editor.clone(), WorkingExecutor::default());
+        let undone = executor.report(&call, &self.cancel, &own_question);
         let report = Handle::current().block_on(undone);
         match report.result {
             Ok(_) => {
                 let done = report.title.unwrap_or_else(|| call.name.clone());
+                self.working.locked().undone.push(done.clone());
                 Ok(format!("{done}. What is proposed may now be out of date; you will be told."))
             }
             Err(error) if error.code == ErrorCode::Rejected => Ok("Nothing was undone.".into()),

@@ -16,7 +16,7 @@ use sandbox::{Launcher, LayerLimits};
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
     ApproveAll, Approver, Caller, CodeBase, CommandRunner, ExecutorOptions, History,
-    JournalPerformer, OnDemand, ProjectTools, RefuseAll, RunnerOptions, ToolExecutor, ToolRegistry,
+    JournalPerformer, OnDemand, ProjectTools, RefuseAll, RunnerOptions, ToolRegistry,
 };
 use workspace::{Workspace, bytes_to_text, keep_private};
 
@@ -24,7 +24,7 @@ use crate::args::{ApprovalArgs, ProjectArgs};
 use crate::config::{Config, FlagLayer};
 use crate::custom_tools;
 use crate::environment::{Environment, git_identity};
-use crate::line_questions::{self, Terminal};
+use crate::line_questions::{self, Terminal, WorkingExecutor};
 use crate::{environment, mcp_servers, output, web_tools};
 pub(crate) use state::ProjectState;
 use state::unusable;
@@ -53,6 +53,8 @@ pub(crate) struct Project {
     /// None if the environment names no place for it; the project can only be looked at then.
     state: Option<Arc<ProjectState>>,
     servers: OnceLock<Arc<ForeignServers>>,
+    /// What the user undoes through while the terminal asks.
+    pub(crate) working: WorkingExecutor,
 }
 
 impl Project {
@@ -69,7 +71,14 @@ impl Project {
         let config = Config::load(&environment, &workspace, flags)?;
         let path = environment::state_dir().map(|states| states.join(own_name(&workspace)));
         let state = path.map(|path| Arc::new(ProjectState::new(&workspace, path)));
-        Ok(Self { workspace, config, environment, state, servers: OnceLock::new() })
+        Ok(Self {
+            workspace,
+            config,
+            environment,
+            state,
+            servers: OnceLock::new(),
+            working: WorkingExecutor::default(),
+        })
     }
 
     /// The same without tools of foreign servers, for what does not use them.
@@ -183,53 +192,23 @@ impl Project {
     ) -> anyhow::Result<Caller> {
         let role = self.config.role(&scope.role)?;
         let caller = Caller { role, session: session_name(), ..Caller::default() };
-        let Ok(state) = self.state() else { return Ok(caller) };
-        let approver = self.approver(approval, state, &caller)?;
-        Ok(Caller { approver, ..caller })
+        match self.state() {
+            Ok(_) => Ok(Caller { approver: self.approver(approval), ..caller }),
+            Err(_) => Ok(caller),
+        }
     }
 
     /// Decides what needs approval: the option `--yes`, the user at the terminal, or, without either, a refusal.
-    fn approver(
-        &self,
-        approval: &ApprovalArgs,
-        state: &Arc<ProjectState>,
-        caller: &Caller,
-    ) -> anyhow::Result<Arc<dyn Approver>> {
+    fn approver(&self, approval: &ApprovalArgs) -> Arc<dyn Approver> {
         if approval.yes {
-            return Ok(Arc::new(ApproveAll));
+            return Arc::new(ApproveAll);
         }
         if line_questions::is_attended() {
-            let own_question = Terminal::new(environment::editor());
-            let caller = Caller { approver: Arc::new(own_question), ..caller.clone() };
-            let undoing = self.undoing(approval, state, caller)?;
-            return Ok(Arc::new(Terminal::new(environment::editor()).with_undoing(undoing)));
+            return Arc::new(Terminal::new(environment::editor(), self.working.clone()));
         }
         let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:WHAT'), or in a \
                             terminal where you can be asked.";
-        Ok(Arc::new(RefuseAll { how_to_allow: how_to_allow.into() }))
-    }
-
-    /// Takes changes back while another question is open.
-    fn undoing(
-        &self,
-        approval: &ApprovalArgs,
-        state: &Arc<ProjectState>,
-        caller: Caller,
-    ) -> anyhow::Result<OnDemand<ToolExecutor>> {
-        let journal = Arc::clone(&state.journal);
-        let options = ExecutorOptions {
-            limits: self.config.limits.clone(),
-            policy: self.lazy_policy(approval, state)?,
-            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            history: Some(History::of(journal)),
-            ..ExecutorOptions::default()
-        };
-        let workspace = Arc::clone(&self.workspace);
-        Ok(OnDemand::new(move || {
-            let workspace = Arc::clone(&workspace);
-            let tools = ProjectTools::new(ToolRegistry::builtin(), workspace, options.clone());
-            Ok(tools.executor(caller.clone()))
-        }))
+        Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
     }
 
     /// The tools of the project, as the command line wants them. Without a place for the project's

@@ -50,17 +50,22 @@ impl Chat {
         self.tell_standing();
         let cancel = CancellationToken::new();
         let mut feeds = Feeds::of(&self.session);
+        let lent = self.project.working.lend(self.session.executor());
         let work = work(&mut self.session, &cancel);
-        match &mut self.live {
-            Some(live) => live.during(&mut self.screen, &mut feeds, &cancel, words, work).await,
+        let done = match &mut self.live {
+            Some(live) => live.during(&mut self.screen, &mut feeds, &cancel, words, work).await?,
             None => {
                 // The window may have been resized since.
                 self.screen.options_mut().words = Stream::Out.style();
                 self.screen.options_mut().notes = Stream::Err.style();
                 let _interrupt = on_interrupt(cancel.clone());
-                Ok(Some(shown_as_lines(&mut self.screen, &mut feeds, work).await?))
+                Some(shown_as_lines(&mut self.screen, &mut feeds, work).await?)
             }
+        };
+        for undone in lent.undone() {
+            self.session.tell(&format!("The user has used undo. {undone}")).await?;
         }
+        Ok(done)
     }
 
     /// After a turn: says how to go on, and offers rules.

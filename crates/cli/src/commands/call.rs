@@ -89,6 +89,7 @@ pub(crate) fn execute(
         ..limits
     });
     let executor = tools.executor(caller);
+    let _lent = project.working.lend(&executor);
     // Sockets only where tools may use them.
     let runtime = if is_foreign || project.config.network { online_runtime()? } else { runtime()? };
     let report =

@@ -53,7 +53,10 @@ impl Session {
         let user: OwnedFd =
             open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
                 .unwrap();
-        command.env("NO_COLOR", "1").env("PATH", "/usr/bin:/bin").env("TERM", "xterm");
+        command.env("NO_COLOR", "1").env("PATH", "/usr/bin:/bin");
+        if !command.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm");
+        }
         let terminal = || Stdio::from(user.as_fd().try_clone_to_owned().unwrap());
         command.stdin(terminal()).stderr(terminal());
         command.stdout(match output {

@@ -1,6 +1,7 @@
 //! The user at a terminal, played through a real pseudo-terminal.
 
-use testkit::Fixture;
+use serde_json::json;
+use testkit::{Fixture, ModelServer, Reply};
 
 use crate::pty::{Output, Session};
 
@@ -148,6 +149,85 @@ fn always_is_remembered_listed_and_can_be_revoked() {
         &["call", "update_file", r#"{"path":"a.txt","content":"y\n"}"#],
     );
     assert_eq!(asked.json()["code"], "APPROVAL_REQUIRED");
+}
+
+/// A chat of lines with a scripted model.
+fn chat_of_lines(project: &Fixture, server: &ModelServer, config: &Fixture) -> Session {
+    let mut command = crate::run::command(Some(config));
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    command.args(["chat", "--provider", "ollama", "--model", "scripted", "--base-url"]);
+    command.arg(server.base_url()).arg("--root").arg(project.root()).env("TERM", "dumb");
+    Session::spawn(command, Output::Terminal)
+}
+
+fn append(text: &str) -> Reply {
+    Reply::call("append_file", json!({"path": "a.txt", "content": text}))
+}
+
+#[test]
+fn in_a_conversation_undo_at_a_question_is_the_conversations_own_and_the_model_knows() {
+    let project = project();
+    let before = project.read("a.txt");
+    let replies = [append("one\n"), append("two\n"), Reply::text("First."), Reply::text("Second.")];
+    let server = ModelServer::start(replies);
+    let mut chat = chat_of_lines(&project, &server, &Fixture::new(""));
+    chat.press("go\n");
+    chat.answer(PROMPT, "y");
+    chat.answer(PROMPT, "u");
+    chat.wait_for("undo changes the existing `a.txt`");
+    chat.answer(PROMPT, "y");
+    chat.wait_for("Undid change ");
+    chat.answer(PROMPT, "n");
+    chat.wait_for("First.");
+    assert_eq!(project.read("a.txt"), before);
+    chat.press("go on\n");
+    chat.wait_for("Second.");
+    let told = server.calls().pop().unwrap().body.to_string();
+    assert!(told.contains("The user has used undo. Undid change "), "{told}");
+    let list = crate::run::run_with_state(&project, &["history", "--json"]);
+    let sessions: Vec<_> =
+        list.stdout.split("\"session\":").skip(1).map(|rest| rest.split(',').next()).collect();
+    assert!(sessions.len() > 1 && sessions.windows(2).all(|two| two[0] == two[1]), "{sessions:?}");
+}
+
+#[test]
+fn a_role_that_may_not_write_undoes_nothing_from_the_question() {
+    let project = project();
+    let config = Fixture::new(
+        "//- /toolkiln/config.toml\n[roles.runner]\npermissions = [\"ReadFiles\", \"ExecuteCommands\"]\n\
+         [[policy.rules]]\ndecision = \"ask\"\ntool = \"bash\"\n",
+    );
+    let run = Reply::call("bash", json!({"command": "true"}));
+    let replies = [append("one\n"), Reply::text("First."), run, Reply::text("Second.")];
+    let server = ModelServer::start(replies);
+    let mut chat = chat_of_lines(&project, &server, &config);
+    chat.press("go\n");
+    chat.answer(PROMPT, "y");
+    chat.wait_for("First.");
+    let changed = project.read("a.txt");
+    chat.press("/role runner\n");
+    chat.press("go on\n");
+    chat.answer(PROMPT, "u");
+    chat.wait_for("the role runner may not use undo");
+    chat.answer(PROMPT, "n");
+    chat.wait_for("Second.");
+    assert_eq!(project.read("a.txt"), changed);
+}
+
+#[test]
+fn an_undo_that_is_switched_off_is_so_at_the_question_too() {
+    let project = project();
+    project.write(".toolkiln/config.toml", "[tools]\ndisabled = [\"undo\"]\n");
+    crate::run::run_with_state(
+        &project,
+        &["call", "create_file", r#"{"path":"new.txt","content":"x\n"}"#, "--yes"],
+    );
+    let mut session = edit(&project);
+    session.answer(PROMPT, "u");
+    session.wait_for("the tool undo is switched off");
+    session.answer(PROMPT, "n");
+    assert_eq!(session.end().0, 1);
+    assert!(project.path("new.txt").exists());
 }
 
 #[test]
