@@ -1,6 +1,6 @@
 //! A git worktree for each session, so that the agents of two people do not work on the same files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +31,10 @@ const UNFINISHED: &str = ".toolkiln-unfinished";
 const HOME: &str = ".home";
 /// Bytes of such a file at most.
 const MAX_HOME_BYTES: u64 = 4096;
+/// Bytes of a worktree's log of commits, and how many of them are looked at, each by a command of git. A worktree with
+/// more stays.
+const MAX_LOG_BYTES: u64 = 1024 * 1024;
+const MAX_COMMITS: usize = 100;
 
 /// Makes the worktrees of sessions, and the tools that work in them.
 pub(crate) struct SessionWorktrees {
@@ -73,8 +77,12 @@ impl SessionWorktrees {
         let marks = self.directories(project).map_err(unusable)?;
         let marks = StateDir::open(&project.workspace, &marks);
         let marks = marks.map_err(|it| unusable(it.into()))?;
-        mark(&marks, session, &self.home).map_err(|it| unusable(it.into()))?;
         let is_new = !is_whole(&path);
+        if !is_new && !is_marked(&marks, session, &self.home) {
+            let message = "it was made for another database, or another name of the project";
+            return Err(unusable(anyhow::anyhow!(message)));
+        }
+        mark(&marks, session, &self.home).map_err(|it| unusable(it.into()))?;
         if is_new {
             self.add(project, shared, session, &path).await?;
         }
@@ -140,6 +148,11 @@ impl SessionWorktrees {
     ) -> anyhow::Result<RemovedWorktree> {
         // What is written after this look stays, whatever is found out meanwhile.
         let Some(seen) = SeenTree::look(path)? else { return Ok(RemovedWorktree::WasNotThere) };
+        let marks = StateDir::open(&project.workspace, &self.directories(project)?)?;
+        if !is_marked(&marks, session, &self.home) {
+            let why = "it was made for another database, or another name of the project";
+            return Ok(RemovedWorktree::Kept(why.to_owned()));
+        }
         if !is_whole(path) {
             return Ok(RemovedWorktree::Kept("it was never finished".to_owned()));
         }
@@ -152,10 +165,17 @@ impl SessionWorktrees {
             return Ok(RemovedWorktree::Kept("it has changes that are not committed".to_owned()));
         }
         let commit = status["commit"].as_str().context("it has no commit")?;
-        let range = json!({"commit": format!("HEAD..{commit}"), "limit": 1});
-        let log = looked(shared, git_log::NAME, range).await?;
-        if log["commits"].as_array().is_none_or(|commits| !commits.is_empty()) {
-            return Ok(RemovedWorktree::Kept("it has commits that are not merged".to_owned()));
+        let mut commits = commits_of(&project.workspace, session)?;
+        commits.insert(commit.to_owned());
+        if commits.len() > MAX_COMMITS {
+            return Ok(RemovedWorktree::Kept("it has too many commits to look at".to_owned()));
+        }
+        for commit in commits {
+            let range = json!({"commit": format!("HEAD..{commit}"), "limit": 1});
+            let log = looked(shared, git_log::NAME, range).await?;
+            if log["commits"].as_array().is_none_or(|commits| !commits.is_empty()) {
+                return Ok(RemovedWorktree::Kept("it has commits that are not merged".to_owned()));
+            }
         }
         Ok(match seen.remove()? {
             true => RemovedWorktree::Gone,
@@ -268,6 +288,21 @@ fn not_held(
         |path: &[u8]| path == link || RelPath::from_bytes(path).is_ok_and(|path| held.holds(&path));
     let other = seen.files().find(|path| !is_held(path));
     Ok(other.map(|path| bytes_to_text(path).into_owned()))
+}
+
+/// The commits that a worktree has been at. Its log of them goes with it, and may be all that holds one.
+fn commits_of(project: &Workspace, session: &SessionId) -> anyhow::Result<BTreeSet<String>> {
+    let log = RelPath::parse(&format!(".git/worktrees/{session}/logs/HEAD"))?;
+    let log = match project.open_file(&log) {
+        Ok(mut log) => log.read_all(MAX_LOG_BYTES)?,
+        // A user may have told git to keep none.
+        Err(workspace::Error::NotFound { .. }) => return Ok(BTreeSet::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let log = String::from_utf8_lossy(&log);
+    let commits = log.lines().filter_map(|line| line.split(' ').nth(1));
+    let is_one = |commit: &&str| commit.bytes().any(|digit| digit != b'0');
+    Ok(commits.filter(is_one).map(str::to_owned).collect())
 }
 
 /// What a tool that only looks finds.

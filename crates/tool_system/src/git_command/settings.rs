@@ -1,10 +1,12 @@
 //! Settings that override those of the repository, so that none of its programs runs. Pure.
 
 /// What every command is told.
-pub(super) const SETTINGS: [(&str, &str); 28] = [
+pub(super) const SETTINGS: [(&str, &str); 30] = [
     ("commit.gpgSign", "false"),
     ("core.alternateRefsCommand", "true"),
     ("core.askPass", "true"),
+    // Both as git has them: a file of the same size and time would else count as unchanged.
+    ("core.checkStat", "default"),
     ("core.editor", "true"),
     ("core.fsmonitor", "false"),
     ("core.gitProxy", "none"),
@@ -13,6 +15,7 @@ pub(super) const SETTINGS: [(&str, &str); 28] = [
     ("core.quotePath", "false"),
     ("core.splitIndex", "false"),
     ("core.sshCommand", "ssh"),
+    ("core.trustctime", "true"),
     ("core.untrackedCache", "false"),
     // Empties the list of all helpers that were named before.
     ("credential.helper", ""),

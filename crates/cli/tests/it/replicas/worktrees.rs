@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use testkit::Reply;
@@ -100,7 +101,7 @@ fn work_that_is_committed_nowhere_outlives_its_session() {
     let service = replicas.start_with(&["--worktrees", "--yes"]);
     let states = state(&replicas.project);
     type Work = fn(&Path);
-    let changes: [(&str, Work); 4] = [
+    let changes: [(&str, Work); 7] = [
         ("it has changes that are not committed", |own| {
             fs::write(own.join("notes.txt"), "changed\n").unwrap();
         }),
@@ -109,6 +110,27 @@ fn work_that_is_committed_nowhere_outlives_its_session() {
         ("git does not hold some of its changes", |own| {
             git(own, &["update-index", "--assume-unchanged", "notes.txt"]);
             fs::write(own.join("notes.txt"), "changed\n").unwrap();
+        }),
+        // Nothing but the worktree's own log leads to the commit.
+        ("it has commits that are not merged", |own| {
+            git(own, &["checkout", "--quiet", "--detach"]);
+            git(own, &["commit", "--quiet", "--allow-empty", "-m", "Lost"]);
+            git(own, &["checkout", "--quiet", "-"]);
+        }),
+        ("it was made for another database, or another name of the project", |own| {
+            fs::write(own.with_extension("home"), "another database").unwrap();
+        }),
+        // Git is told to look at sizes and times alone, and both are as they were.
+        ("it has changes that are not committed", |own| {
+            let file = fs::OpenOptions::new().write(true).open(own.join("notes.txt")).unwrap();
+            let year_2001 = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+            file.set_modified(year_2001).unwrap();
+            git(own, &["config", "core.checkStat", "minimal"]);
+            git(own, &["config", "core.trustctime", "false"]);
+            git(own, &["status"]);
+            fs::write(own.join("notes.txt"), "mine\n").unwrap();
+            file.set_modified(year_2001).unwrap();
+            assert_eq!(git(own, &["status", "--porcelain"]), "");
         }),
     ];
     for (why, change) in changes {
